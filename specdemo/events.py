@@ -1,0 +1,151 @@
+"""The language every room speaks: what happened to each token, in numbers.
+
+Knows no tensor, no text, no tokenizer, no screen. `None` in a probability, a draw
+or a token id means "not observed", never zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+
+class TokenOutcome(str, Enum):
+    """The fate of one token."""
+
+    NORMAL = "normal"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNTESTED = "untested"
+    RESAMPLED = "resampled"
+    BONUS = "bonus"
+
+    @property
+    def is_output(self) -> bool:
+        """Whether the token became part of the answer."""
+        return self not in (TokenOutcome.REJECTED, TokenOutcome.UNTESTED)
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether the drafter proposed the token."""
+        return self in (TokenOutcome.ACCEPTED, TokenOutcome.REJECTED, TokenOutcome.UNTESTED)
+
+
+class FinishReason(str, Enum):
+    """Why a run ended."""
+
+    END_OF_TEXT = "end_of_text"
+    MAX_NEW_TOKENS = "max_new_tokens"
+    STOPPED = "stopped"
+
+
+class Alternative(NamedTuple):
+    """A token that a distribution held likely."""
+
+    token_id: int
+    prob: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedToken:
+    """One token with its verdict and the numbers that led to it.
+
+    `target_prob` and `draft_prob` are taken from the warped distributions that decided (one-hots
+    when greedy). The alternatives come from the same distributions, except in greedy
+    runs, where they are the plain softmax: a one-hot has no second place worth showing.
+    `source_position` is the index in the sequence that an n-gram draft was copied from.
+    """
+
+    token_id: int | None
+    outcome: TokenOutcome
+    target_prob: float | None = None
+    draft_prob: float | None = None
+    draw: float | None = None
+    target_top: tuple[Alternative, ...] = ()
+    draft_top: tuple[Alternative, ...] = ()
+    residual_top: tuple[Alternative, ...] = ()
+    source_position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One target pass over the draft, with everything it decided.
+
+    `draft_seconds` and `verify_seconds` are seconds inside `ModelRunner.forward` of the drafter and
+    of the target; `overhead_seconds` is the rest of the round.
+    """
+
+    index: int
+    judged: tuple[JudgedToken, ...]
+    draft_seconds: float
+    verify_seconds: float
+    overhead_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """The whole round, in seconds."""
+        return self.draft_seconds + self.verify_seconds + self.overhead_seconds
+
+    @property
+    def num_draft_tokens(self) -> int:
+        """How many tokens were drafted."""
+        return sum(token.outcome.is_draft for token in self.judged)
+
+    @property
+    def num_tested_tokens(self) -> int:
+        """How many drafted tokens the target judged."""
+        tested = (TokenOutcome.ACCEPTED, TokenOutcome.REJECTED)
+        return sum(token.outcome in tested for token in self.judged)
+
+    @property
+    def num_accepted_tokens(self) -> int:
+        """How many drafted tokens were kept."""
+        return sum(token.outcome is TokenOutcome.ACCEPTED for token in self.judged)
+
+    @property
+    def output_tokens(self) -> tuple[JudgedToken, ...]:
+        """The tokens that became part of the answer, in order."""
+        return tuple(token for token in self.judged if token.outcome.is_output)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillFinished:
+    """The prompt without its last token lies in the caches."""
+
+    num_prompt_tokens: int
+    target_seconds: float
+    draft_seconds: float
+    overhead_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """The whole prefill, in seconds."""
+        return self.target_seconds + self.draft_seconds + self.overhead_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDrafted:
+    """The drafter proposed a token; `seconds` is all that the proposal took."""
+
+    round_index: int
+    token_id: int
+    draft_prob: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundVerified:
+    """The target judged the round's draft."""
+
+    round: Round
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeFinished:
+    """The run is over."""
+
+    reason: FinishReason
+
+
+DecodeEvent: TypeAlias = PrefillFinished | TokenDrafted | RoundVerified | DecodeFinished

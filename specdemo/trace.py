@@ -1,0 +1,146 @@
+"""Everything that happened in a run, as a value that grows event by event.
+
+Knows no model, no clock and no screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from typing_extensions import assert_never
+
+from specdemo.events import (
+    DecodeEvent,
+    DecodeFinished,
+    FinishReason,
+    JudgedToken,
+    PrefillFinished,
+    Round,
+    RoundVerified,
+    TokenDrafted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTrace:
+    """One run: its prefill, its rounds, the tokens drafted but not yet judged, its end."""
+
+    prefill: PrefillFinished | None = None
+    rounds: tuple[Round, ...] = ()
+    pending: tuple[TokenDrafted, ...] = ()
+    finish_reason: FinishReason | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The run's own compute clock, in seconds."""
+        prefill = self.prefill.seconds if self.prefill else 0.0
+        return (
+            prefill
+            + sum(finished.seconds for finished in self.rounds)
+            + sum(drafted.seconds for drafted in self.pending)
+        )
+
+    @property
+    def output_tokens(self) -> tuple[JudgedToken, ...]:
+        """The answer's tokens, in order."""
+        return tuple(token for finished in self.rounds for token in finished.output_tokens)
+
+    @property
+    def token_ids(self) -> tuple[int | None, ...]:
+        """The answer's token ids, in order."""
+        return tuple(token.token_id for token in self.output_tokens)
+
+
+def advance(trace: RunTrace, event: DecodeEvent) -> RunTrace:
+    """The trace after `event`."""
+    match event:
+        case PrefillFinished():
+            return replace(trace, prefill=event)
+        case TokenDrafted():
+            return replace(trace, pending=(*trace.pending, event))
+        case RoundVerified(round=finished):
+            return replace(trace, rounds=(*trace.rounds, finished), pending=())
+        case DecodeFinished(reason=reason):
+            return replace(trace, finish_reason=reason)
+        case _:
+            assert_never(event)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySample:
+    """Bytes held at one moment of a run.
+
+    Weights and caches are summed over the tensors themselves. `peak_bytes` belongs to the
+    whole process or device, since its last reset, and is `None` where it cannot be read.
+    """
+
+    seconds: float
+    target_weights_bytes: int
+    draft_weights_bytes: int
+    target_cache_bytes: int
+    target_cache_used_bytes: int
+    draft_cache_bytes: int
+    draft_cache_used_bytes: int
+    peak_bytes: int | None = None
+
+    @property
+    def total_bytes(self) -> int:
+        """Weights and allocated caches of both models."""
+        return (
+            self.target_weights_bytes
+            + self.draft_weights_bytes
+            + self.target_cache_bytes
+            + self.draft_cache_bytes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSnapshot:
+    """One lane as the page needs it: the trace plus words and memory.
+
+    `pieces[r][i]` is the text of `trace.rounds[r].judged[i]`; a piece is empty when its
+    token only begins a character that a later token completes. `pending_pieces` belong to
+    `trace.pending`. `text` is the answer so far, without end tokens.
+    """
+
+    trace: RunTrace = RunTrace()
+    pieces: tuple[tuple[str, ...], ...] = ()
+    pending_pieces: tuple[str, ...] = ()
+    text: str = ""
+    memory: tuple[MemorySample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the run was measured on."""
+
+    device: str
+    processor: str
+    num_threads: int
+    precision: str
+    pair: str
+    versions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BestNormal:
+    """Normal decoding in this machine's fastest precision, measured on the same prompt."""
+
+    precision: str
+    tokens_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Both lanes at one moment of a race, with everything that a page, a file or a report shows."""
+
+    normal: LaneSnapshot
+    speculative: LaneSnapshot
+    environment: Environment
+    is_greedy: bool
+    best_normal: BestNormal | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether both lanes have ended."""
+        return all(lane.trace.finish_reason for lane in (self.normal, self.speculative))
