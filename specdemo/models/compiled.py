@@ -1,0 +1,237 @@
+"""Llama weights laid out for the compiled pass, and the runner that owns a cache for one run.
+
+Knows no file and no tokenizer. The arithmetic is in `kernels.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from transformers import LlamaConfig
+
+from specdemo.engine.protocols import ForwardOutput
+from specdemo.models import kernels
+
+Array = npt.NDArray[Any]
+
+
+def supports(config: object) -> bool:
+    """Whether the compiled pass computes this model."""
+    if not isinstance(config, LlamaConfig):
+        return False
+    depths = (config.hidden_size, config.intermediate_size, config.head_dim)
+    return (
+        all(depth % kernels.LANES == 0 for depth in depths)
+        and config.vocab_size % kernels.BLOCK == 0
+        and config.hidden_act == "silu"
+        and not (config.attention_bias or config.mlp_bias)
+        and (config.rope_parameters or {}).get("rope_type", "default") == "default"
+    )
+
+
+@dataclass(frozen=True)
+class CompiledWeights:
+    """One model's arrays in the layout of `kernels.llama_pass`, shared by all its runs.
+
+    `embedding` (V, H) may be another model's. `feature_proj` (H, H) is there if the model reads the
+    target's hidden states; `head_token_ids` (N,) if its head covers only a part of the vocabulary.
+    """
+
+    embedding: torch.Tensor
+    input_norms: Array
+    qkv: Array
+    output: Array
+    mlp_norms: Array
+    gate_up: Array
+    down: Array
+    final_norm: Array
+    head: Array
+    num_kv_heads: int
+    head_size: int
+    epsilon: float
+    rope_theta: float
+    feature_proj: torch.Tensor | None = None
+    head_token_ids: torch.Tensor | None = None
+
+    @cached_property
+    def num_bytes(self) -> int:
+        """Bytes of all arrays, a shared embedding included."""
+        return self.own_bytes + self.embedding.nbytes
+
+    @cached_property
+    def own_bytes(self) -> int:
+        """Bytes of the arrays that no other model holds."""
+        values = [getattr(self, field.name) for field in fields(self) if field.name != "embedding"]
+        return sum(v.nbytes for v in values if isinstance(v, (np.ndarray, torch.Tensor)))
+
+
+def compile_weights(
+    state: Mapping[str, torch.Tensor],
+    config: LlamaConfig,
+    dtype: torch.dtype,
+    *,
+    embedding: torch.Tensor | None = None,
+    head_token_ids: torch.Tensor | None = None,
+) -> CompiledWeights:
+    """Lay out a Llama state dict; `dtype` is bfloat16 or float32, that of the matrices."""
+
+    def stacked(name: str) -> torch.Tensor:
+        layers = range(config.num_hidden_layers)
+        return torch.stack([state[f"model.layers.{i}.{name}.weight"] for i in layers])
+
+    def packed(matrices: torch.Tensor) -> Array:
+        return kernels.pack_rows(as_array(matrices.to(dtype)))
+
+    attention = "self_attn"
+    qkv = torch.cat([stacked(f"{attention}.{n}_proj") for n in "qkv"], dim=1)
+    gate_up = interleave_pairs(stacked("mlp.gate_proj"), stacked("mlp.up_proj"))
+    if embedding is None:
+        embedding = state["model.embed_tokens.weight"].to(dtype)
+    head = state.get("lm_head.weight", embedding)
+    return CompiledWeights(
+        embedding=embedding,
+        input_norms=stacked("input_layernorm").float().numpy(),
+        qkv=packed(qkv),
+        output=packed(stacked(f"{attention}.o_proj")),
+        mlp_norms=stacked("post_attention_layernorm").float().numpy(),
+        gate_up=packed(gate_up),
+        down=packed(stacked("mlp.down_proj")),
+        final_norm=state["model.norm.weight"].float().numpy(),
+        head=packed(head if head_token_ids is None else head[head_token_ids]),
+        num_kv_heads=config.num_key_value_heads,
+        head_size=config.head_dim,
+        epsilon=config.rms_norm_eps,
+        rope_theta=config.rope_parameters["rope_theta"],
+        feature_proj=state["feature_proj.weight"].float() if "feature_proj.weight" in state else None,
+        head_token_ids=head_token_ids,
+    )
+
+
+def as_array(tensor: torch.Tensor) -> Array:
+    """The tensor's memory as an array; bfloat16 as uint16, which numpy has no name for."""
+    tensor = tensor.contiguous()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(np.uint16)
+    return tensor.numpy()
+
+
+def interleave_pairs(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+    """Two rows of gate, two of up, and so on (L, 2 I, H): what a block multiplies together."""
+    shape = (gate.shape[0], -1, kernels.PAIR, gate.shape[2])
+    return torch.stack([gate.reshape(shape), up.reshape(shape)], dim=2).flatten(1, 3)
+
+
+def rotary_tables(length: int, head_size: int, theta: float) -> tuple[Array, Array]:
+    """Cosines and sines (T, D / 2) of rotary position embedding (Su et al. 2021, arXiv 2104.09864)."""
+    exponents = np.arange(0, head_size, 2, dtype=np.float32) / np.float32(head_size)
+    frequencies = np.float32(1.0) / np.float32(theta) ** exponents
+    angles = np.outer(np.arange(length, dtype=np.float32), frequencies)
+    return np.cos(angles), np.sin(angles)
+
+
+class Threads:
+    """Runs one function on several threads at once; the caller's thread is the first of them."""
+
+    def __init__(self, num_threads: int) -> None:
+        self.num_threads = num_threads
+        self._pool = ThreadPoolExecutor(max(1, num_threads - 1), thread_name_prefix="pass")
+
+    def run(self, work: Callable[[int], None]) -> None:
+        """Call `work` with each thread's number; returns when all have returned."""
+        others = [self._pool.submit(work, thread) for thread in range(1, self.num_threads)]
+        work(0)
+        for other in others:
+            other.result()
+
+
+class CompiledRunner:
+    """A `ModelRunner` over compiled weights; its cache is allocated once, for `capacity` positions."""
+
+    def __init__(self, weights: CompiledWeights, capacity: int, threads: Threads) -> None:
+        self._weights = weights
+        self._threads = threads
+        self._capacity = -(-capacity // kernels.BLOCK) * kernels.BLOCK
+        num_layers = weights.qkv.shape[0]
+        shape = (num_layers, weights.num_kv_heads, self._capacity, weights.head_size)
+        self._keys = np.zeros(shape, np.float32)
+        self._values = np.zeros(shape, np.float32)
+        self._rotary = rotary_tables(self._capacity, weights.head_size, weights.rope_theta)
+        self._num_cached_tokens = 0
+        rows = kernels.MAX_ROWS
+        self._scratch = (
+            np.empty((rows, weights.qkv.shape[1]), np.float32),
+            np.empty((rows, weights.output.shape[2]), np.float32),
+            np.empty((rows, weights.down.shape[2]), np.float32),
+        )
+
+    @property
+    def num_cached_tokens(self) -> int:
+        return self._num_cached_tokens
+
+    @property
+    def reads_features(self) -> bool:
+        return self._weights.feature_proj is not None
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes allocated for keys and values."""
+        return self._keys.nbytes + self._values.nbytes
+
+    @property
+    def cache_used_bytes(self) -> int:
+        """Bytes of the positions in use."""
+        return self.cache_bytes * self._num_cached_tokens // self._capacity
+
+    def forward(
+        self, token_ids: Sequence[int], num_logits: int, features: torch.Tensor | None = None
+    ) -> ForwardOutput:
+        hidden = self._embed(token_ids, features)
+        logits = torch.empty(num_logits, self._weights.head.shape[0])
+        first_judged = len(token_ids) - num_logits
+        for first in range(0, len(token_ids), kernels.MAX_ROWS):
+            rows = hidden[first : first + kernels.MAX_ROWS]
+            last = first + len(rows)
+            judged = logits[max(0, first - first_judged) : max(0, last - first_judged)]
+            self._run_pass(rows, judged)
+        return ForwardOutput(self._over_vocabulary(logits), hidden)
+
+    def rollback(self, keep: int) -> None:
+        self._num_cached_tokens = min(self._num_cached_tokens, keep)
+
+    def _embed(self, token_ids: Sequence[int], features: torch.Tensor | None) -> torch.Tensor:
+        hidden = self._weights.embedding[torch.tensor(token_ids, dtype=torch.long)].float()
+        if features is not None and self._weights.feature_proj is not None:
+            hidden += features @ self._weights.feature_proj.T
+        return hidden
+
+    def _run_pass(self, rows: torch.Tensor, logits: torch.Tensor) -> None:
+        w = self._weights
+        counter = np.zeros(1, np.int64)
+        hidden, scores = rows.numpy(), logits.numpy()
+
+        def work(thread: int) -> None:
+            kernels.llama_pass(
+                thread, self._threads.num_threads, counter,
+                self._num_cached_tokens, len(hidden), len(scores), hidden,
+                self._keys, self._values, *self._rotary,
+                w.input_norms, w.qkv, w.output, w.mlp_norms, w.gate_up, w.down, w.final_norm, w.head,
+                np.float32(w.epsilon), *self._scratch, scores,
+            )  # fmt: skip
+
+        self._threads.run(work)
+        self._num_cached_tokens += len(hidden)
+
+    def _over_vocabulary(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits (N, V) over the whole vocabulary; tokens outside a cut head have probability 0."""
+        if self._weights.head_token_ids is None:
+            return logits
+        whole = logits.new_full((len(logits), self._weights.embedding.shape[0]), -torch.inf)
+        whole[:, self._weights.head_token_ids] = logits
+        return whole

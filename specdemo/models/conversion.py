@@ -1,0 +1,96 @@
+"""The bundled GGUF file, turned once into safetensors in the user's cache. Knows no runner.
+
+A converted folder is complete when its manifest is there, and the manifest is written last, into a
+folder that gets its name last: nothing half-written is ever taken for a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import shutil
+import tempfile
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+
+from specdemo.errors import CacheFolderError, ModelLoadError
+from specdemo.models.catalog import ModelSpec
+
+_MANIFEST = "manifest.json"
+
+
+def converted_folder(spec: ModelSpec, cache_folder: Path) -> Generator[str, None, Path]:
+    """The folder with the model as safetensors; converts it if need be, telling each stage."""
+    folder = cache_folder / f"{spec.name}-{spec.sha256[:12]}"
+    if is_intact(folder):
+        return folder
+    yield "Checking the bundled model file…"
+    check_source(spec)
+    try:
+        cache_folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache_folder, prefix=".converting-") as half:
+            yield "Unpacking the bundled weights, once, about 30 seconds…"
+            convert(spec.path, Path(half))
+            write_manifest(Path(half))
+            shutil.rmtree(folder, ignore_errors=True)
+            Path(half).rename(folder)
+            Path(half).mkdir()  # for the temporary folder's own tidying
+    except OSError as error:
+        raise CacheFolderError(
+            f"The converted model could not be written ({error.strerror or 'no space or no access'}); "
+            "set SPECDEMO_CACHE to a folder with 600 MB of free space that you may write to."
+        ) from error
+    return folder
+
+
+def check_source(spec: ModelSpec) -> None:
+    """Raises `ModelLoadError` unless the file is there and is the one that was recorded."""
+    if not spec.path.is_file():
+        raise ModelLoadError(
+            f"The bundled model file {spec.path.name} is missing from assets/models; "
+            "clone or download the repository again."
+        )
+    if hashlib.sha256(spec.path.read_bytes()).hexdigest() != spec.sha256:
+        raise ModelLoadError(
+            f"The bundled model file {spec.path.name} is damaged (its SHA-256 differs); "
+            "clone or download the repository again."
+        )
+
+
+def convert(gguf_file: Path, folder: Path) -> None:
+    """Write weights and tokenizer of a GGUF file as a transformers folder in float32."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    source = {"pretrained_model_name_or_path": gguf_file.parent, "gguf_file": gguf_file.name}
+    model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
+    # The dequantized model still calls itself quantized and would refuse to be saved.
+    model.hf_quantizer = None
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(**source).save_pretrained(folder)
+
+
+def checksum(path: Path) -> int:
+    """CRC-32 of a file: quick enough to run at every start."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return zlib.crc32(content)
+
+
+def write_manifest(folder: Path) -> None:
+    """Record every file of the folder with its checksum."""
+    sums = {path.name: checksum(path) for path in sorted(folder.iterdir())}
+    (folder / _MANIFEST).write_text(json.dumps(sums, indent=1))
+
+
+def is_intact(folder: Path) -> bool:
+    """Whether the folder was written to its end and has not changed since."""
+    try:
+        sums = json.loads((folder / _MANIFEST).read_text())
+        return bool(sums) and all(checksum(folder / name) == crc for name, crc in sums.items())
+    except (OSError, ValueError, AttributeError):
+        # Missing, cut or not ours: it will be made anew.
+        return False

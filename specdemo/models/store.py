@@ -1,0 +1,52 @@
+"""The one loaded pair and the one lock of the device.
+
+Knows no request. Everything that runs a model holds the lock while it does.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import torch
+
+from specdemo.models.loading import LoadedSpec, ModelPair, load_pair
+
+
+class ModelStore:
+    """Holds at most one `ModelPair`; `acquire` and `release` guard it and the device."""
+
+    def __init__(self, cache_folder: Path, num_threads: int | None) -> None:
+        self._cache_folder = cache_folder
+        self._num_threads = num_threads
+        # A plain lock: a generator that holds it may be closed from another thread.
+        self._lock = threading.Lock()
+        self._pair: ModelPair | None = None
+
+    def acquire(self, should_stop: Callable[[], bool]) -> bool:
+        """Wait for the device; false if told to stop first."""
+        while not self._lock.acquire(timeout=0.1):
+            if should_stop():
+                return False
+        return True
+
+    def release(self) -> None:
+        """Give the device up."""
+        self._lock.release()
+
+    def load(self, spec: LoadedSpec) -> Generator[str, None, ModelPair]:
+        """The pair `spec` describes, telling each stage of loading; the caller holds the lock."""
+        if self._pair is not None and self._pair.spec == spec:
+            return self._pair
+        self._free()
+        self._pair = yield from load_pair(spec, self._cache_folder, self._num_threads)
+        return self._pair
+
+    def _free(self) -> None:
+        """Drop the old pair before the new one needs its memory."""
+        self._pair = None
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()

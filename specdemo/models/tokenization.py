@@ -1,0 +1,83 @@
+"""Text to token ids and back, and the pieces of text that tokens add. Knows no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+_REPLACEMENT = "\ufffd"
+_END_OF_TURN = ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "<|eot_id|>", "<|end_of_text|>")
+
+
+class Tokenizer:
+    """A pair's tokenizer."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, model_end_token_ids: Sequence[int]):
+        self._tokenizer = tokenizer
+        vocabulary = tokenizer.get_vocab()
+        marks = [vocabulary[mark] for mark in _END_OF_TURN if mark in vocabulary]
+        own = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
+        # The union: some models end a turn with a token that is not their end of text.
+        self.end_token_ids = frozenset([*model_end_token_ids, *own, *marks])
+
+    @classmethod
+    def from_folder(cls, folder: Path, model_end_token_ids: Sequence[int] = ()) -> Tokenizer:
+        """The tokenizer that lies beside a model's weights."""
+        return cls(AutoTokenizer.from_pretrained(folder), model_end_token_ids)
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the model was taught to chat."""
+        return self._tokenizer.chat_template is not None
+
+    def encode_chat(self, messages: Sequence[dict[str, str]]) -> list[int]:
+        """Token ids of a conversation, up to where the assistant begins to answer."""
+        text = self._tokenizer.apply_chat_template(
+            list(messages), add_generation_prompt=True, tokenize=False
+        )
+        # The template wrote the special tokens already.
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text to be continued."""
+        return list(self._tokenizer.encode(text))
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """The text of an answer, without end tokens."""
+        return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
+
+    def decode_all(self, token_ids: Sequence[int]) -> str:
+        """The text of token ids, special tokens included."""
+        return str(self._tokenizer.decode(list(token_ids), clean_up_tokenization_spaces=False))
+
+
+class Pieces:
+    """What each token adds to a text, by the difference of decoded prefixes.
+
+    A token that only begins a character has an empty piece; the one that completes it has the
+    character. Spaces before words survive, which decoding single ids would lose.
+    """
+
+    # Enough left context for any character and any space rule.
+    _CONTEXT = 16
+
+    def __init__(self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int]) -> None:
+        self._tokenizer = tokenizer
+        self._tail = list(prompt_token_ids[-self._CONTEXT :])
+
+    def after(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """The pieces of `token_ids`, were they to follow the text so far."""
+        shown = self._tokenizer.decode_all(self._tail).rstrip(_REPLACEMENT)
+        pieces = []
+        for count in range(1, len(token_ids) + 1):
+            text = self._tokenizer.decode_all([*self._tail, *token_ids[:count]])
+            whole = text.rstrip(_REPLACEMENT)
+            pieces.append(whole[len(shown) :])
+            shown = whole if len(whole) > len(shown) else shown
+        return tuple(pieces)
+
+    def commit(self, token_ids: Sequence[int]) -> None:
+        """Make `token_ids` part of the text."""
+        self._tail = [*self._tail, *token_ids][-self._CONTEXT :]
