@@ -1,0 +1,6 @@
+"""One request, two runs, one clock: `DecodeRequest` in, `Snapshot`s out. Knows no screen."""
+
+from specdemo.session.race import DecodeSession
+from specdemo.session.request import ChatTurn, DecodeRequest
+
+__all__ = ["ChatTurn", "DecodeRequest", "DecodeSession"]

@@ -1,0 +1,128 @@
+"""One run of a race, with the words and the bytes that go with its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
+
+from specdemo.engine.drafting import ModelDrafter, NgramDrafter, NoDrafter
+from specdemo.engine.generation import generate
+from specdemo.engine.protocols import Drafter
+from specdemo.engine.sampling import Sampler
+from specdemo.events import DecodeEvent, JudgedToken, RoundVerified, TokenDrafted
+from specdemo.models.loading import ModelPair, SizedRunner
+from specdemo.models.memory import peak_bytes
+from specdemo.models.tokenization import Pieces
+from specdemo.session.request import DecodeRequest
+from specdemo.trace import LaneSnapshot, MemorySample, RunTrace, advance
+
+
+class Lane:
+    """A run in progress: its events so far, its words, its memory."""
+
+    def __init__(
+        self,
+        pair: ModelPair,
+        request: DecodeRequest,
+        prompt_token_ids: list[int],
+        draft_source: str,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        capacity = len(prompt_token_ids) + request.max_new_tokens + request.num_draft_tokens
+        sampler = Sampler(request.sampling_params, request.seed)
+        self._pair = pair
+        self._target = pair.new_target_runner(capacity)
+        self._draft = pair.new_draft_runner(capacity) if draft_source == "model" else None
+        self._pieces = Pieces(pair.tokenizer, prompt_token_ids)
+        self._events: Generator[DecodeEvent, None, None] = generate(
+            self._target,
+            new_drafter(draft_source, self._draft, sampler, pair.vocab_size),
+            sampler,
+            prompt_token_ids,
+            num_draft_tokens=request.num_draft_tokens,
+            max_new_tokens=request.max_new_tokens,
+            end_token_ids=pair.tokenizer.end_token_ids,
+            should_stop=should_stop,
+        )
+        self.snapshot = LaneSnapshot()
+
+    @property
+    def trace(self) -> RunTrace:
+        """What has happened so far."""
+        return self.snapshot.trace
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has ended."""
+        return self.trace.finish_reason is not None
+
+    def step(self) -> None:
+        """Run to the next event: one forward pass."""
+        event = next(self._events)
+        traced = replace(self.snapshot, trace=advance(self.trace, event))
+        self.snapshot = self._with_words(traced, event)
+
+    def close(self) -> None:
+        """End the run wherever it is."""
+        self._events.close()
+
+    def _with_words(self, snapshot: LaneSnapshot, event: DecodeEvent) -> LaneSnapshot:
+        match event:
+            case TokenDrafted():
+                token_ids = [drafted.token_id for drafted in snapshot.trace.pending]
+                return replace(snapshot, pending_pieces=self._pieces.after(token_ids))
+            case RoundVerified(round=finished):
+                return replace(
+                    snapshot,
+                    pieces=(*snapshot.pieces, self._round_pieces(finished.judged)),
+                    pending_pieces=(),
+                    text=self._text(snapshot.trace),
+                    memory=(*snapshot.memory, self._memory(snapshot.trace.seconds)),
+                )
+            case _:
+                return snapshot
+
+    def _round_pieces(self, judged: tuple[JudgedToken, ...]) -> tuple[str, ...]:
+        """The draft as it was proposed, and the answer as it was kept; then the answer grows."""
+        output_ids = known_ids(token for token in judged if token.outcome.is_output)
+        drafts = iter(self._pieces.after(known_ids(t for t in judged if t.outcome.is_draft)))
+        outputs = iter(self._pieces.after(output_ids))
+        self._pieces.commit(output_ids)
+        pieces = []
+        for token in judged:
+            draft_piece = next(drafts) if token.outcome.is_draft else ""
+            output_piece = next(outputs) if token.outcome.is_output else ""
+            pieces.append(output_piece if token.outcome.is_output else draft_piece)
+        return tuple(pieces)
+
+    def _text(self, trace: RunTrace) -> str:
+        ends = self._pair.tokenizer.end_token_ids
+        return self._pair.tokenizer.decode([i for i in known_ids(trace.output_tokens) if i not in ends])
+
+    def _memory(self, seconds: float) -> MemorySample:
+        return MemorySample(
+            seconds=seconds,
+            target_weights_bytes=self._pair.target_weights_bytes,
+            draft_weights_bytes=self._pair.draft_weights_bytes if self._draft else 0,
+            target_cache_bytes=self._target.cache_bytes,
+            target_cache_used_bytes=self._target.cache_used_bytes,
+            draft_cache_bytes=self._draft.cache_bytes if self._draft else 0,
+            draft_cache_used_bytes=self._draft.cache_used_bytes if self._draft else 0,
+            peak_bytes=peak_bytes(self._pair.spec.device),
+        )
+
+
+def new_drafter(
+    source: str, runner: SizedRunner | None, sampler: Sampler, vocab_size: int
+) -> Drafter:
+    """The drafter that a draft source stands for."""
+    if source == "none":
+        return NoDrafter()
+    if source == "ngram" or runner is None:
+        return NgramDrafter(vocab_size)
+    return ModelDrafter(runner, sampler)
+
+
+def known_ids(tokens: Iterable[JudgedToken]) -> list[int]:
+    """The ids of tokens that a local engine judged: it knows them all."""
+    return [token.token_id for token in tokens if token.token_id is not None]

@@ -1,0 +1,199 @@
+"""The race: two runs of one request on one device, advanced by the clock of the slower one.
+
+Both runs share one device, so running them at once would falsify both. The session advances, one
+forward pass at a time, whichever run's own compute clock is behind. Knows no screen.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from threading import Event
+
+from specdemo.errors import PromptTooLongError
+from specdemo.metrics import run_metrics
+from specdemo.models.catalog import PAIRS
+from specdemo.models.loading import (
+    LoadedSpec,
+    ModelPair,
+    load_pair,
+    resolve_device,
+    resolve_precision,
+)
+from specdemo.models.memory import reset_peak
+from specdemo.models.store import ModelStore
+from specdemo.session.lane import Lane
+from specdemo.session.request import DecodeRequest
+from specdemo.settings import Settings
+from specdemo.trace import BestNormal, Environment, Snapshot
+
+_WARM_UP = DecodeRequest(prompt="Write one sentence about the sea.", max_new_tokens=12)
+
+
+class DecodeSession:
+    """Loads pairs and runs requests, one at a time; the page and the command line each hold one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._store = ModelStore(settings.cache_folder, settings.num_threads)
+        self._warm: LoadedSpec | None = None
+
+    def load(
+        self, pair: str = "smollm2-135m", precision: str = "auto", device: str = "auto"
+    ) -> Iterator[str]:
+        """Load a pair and warm it up; one sentence for each stage that takes time."""
+        spec = loaded_spec(pair, precision, device)
+        with self._device(lambda: False):
+            yield from self._ready(spec)
+
+    def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
+        """A snapshot for each forward pass; the last one has both lanes finished.
+
+        `stop` is read between passes and leaves correct partial runs; closing the generator gives
+        the device up. Raises a `SpecdemoError` with one whole sentence.
+        """
+        spec = loaded_spec(request.pair, request.precision, request.device)
+        with self._device(stop.is_set) as is_ours:
+            if not is_ours:
+                return
+            pair = run_through(self._ready(spec))
+            prompt_token_ids = encode_prompt(pair, request)
+            reset_peak(spec.device)
+            final = yield from race(pair, request, prompt_token_ids, stop.is_set)
+            if not stop.is_set() and resolve_precision("auto", spec.device) != spec.precision:
+                yield replace(final, best_normal=self._best_normal(spec, request, prompt_token_ids))
+
+    @contextmanager
+    def _device(self, should_stop: Callable[[], bool]) -> Iterator[bool]:
+        is_ours = self._store.acquire(should_stop)
+        try:
+            yield is_ours
+        finally:
+            if is_ours:
+                self._store.release()
+
+    def _ready(self, spec: LoadedSpec) -> Generator[str, None, ModelPair]:
+        pair = yield from self._store.load(spec)
+        if self._warm != spec:
+            yield "Warming up…"
+            warm_up(pair)
+            self._warm = spec
+        return pair
+
+    def _best_normal(
+        self, spec: LoadedSpec, request: DecodeRequest, prompt_token_ids: list[int]
+    ) -> BestNormal:
+        """Normal decoding of the same prompt in this machine's fastest precision, really run.
+
+        Its weights are held beside the loaded pair's only while they are measured.
+        """
+        best = replace(spec, precision=resolve_precision("auto", spec.device))
+        settings = self._settings
+        pair = run_through(load_pair(best, settings.cache_folder, settings.num_threads))
+        warm_up(pair)
+        lane = Lane(pair, request, prompt_token_ids, "none", lambda: False)
+        while not lane.is_finished:
+            lane.step()
+        speed = run_metrics(lane.trace).tokens_per_second or 0.0
+        return BestNormal(best.precision, speed)
+
+
+def race(
+    pair: ModelPair,
+    request: DecodeRequest,
+    prompt_token_ids: list[int],
+    should_stop: Callable[[], bool],
+) -> Generator[Snapshot, None, Snapshot]:
+    """Both runs to their end, a snapshot after each pass; returns the last one."""
+    normal = Lane(pair, request, prompt_token_ids, "none", should_stop)
+    speculative = Lane(pair, request, prompt_token_ids, request.draft_source, should_stop)
+    environment = describe(pair)
+    try:
+        for lane in turns(normal, speculative, request.order):
+            lane.step()
+            yield snapshot_of(normal, speculative, environment, request)
+        return snapshot_of(normal, speculative, environment, request)
+    finally:
+        normal.close()
+        speculative.close()
+
+
+def turns(normal: Lane, speculative: Lane, order: str) -> Iterator[Lane]:
+    """Which lane takes the next step, until both have ended."""
+    while lanes := [lane for lane in (normal, speculative) if not lane.is_finished]:
+        yield lanes[0] if order == "one_after_another" else min(lanes, key=lambda lane: lane.trace.seconds)
+
+
+def snapshot_of(
+    normal: Lane, speculative: Lane, environment: Environment, request: DecodeRequest
+) -> Snapshot:
+    """Both lanes at this moment."""
+    return Snapshot(normal.snapshot, speculative.snapshot, environment, request.is_greedy)
+
+
+def loaded_spec(pair: str, precision: str, device: str) -> LoadedSpec:
+    """What `auto` stands for on this machine."""
+    actual_device = resolve_device(device)
+    return LoadedSpec(PAIRS[pair], actual_device, resolve_precision(precision, actual_device))
+
+
+def run_through(stages: Generator[str, None, ModelPair]) -> ModelPair:
+    """A loading to its end, without telling its stages."""
+    while True:
+        try:
+            next(stages)
+        except StopIteration as finished:
+            pair: ModelPair = finished.value
+            return pair
+
+
+def encode_prompt(pair: ModelPair, request: DecodeRequest) -> list[int]:
+    """The prompt's token ids; raises `PromptTooLongError` if the answer would not fit."""
+    if request.is_chat and pair.tokenizer.has_chat_template:
+        token_ids = pair.tokenizer.encode_chat(request.messages)
+    else:
+        token_ids = pair.tokenizer.encode(request.prompt)
+    surplus = len(token_ids) + request.max_new_tokens - pair.context_length
+    if surplus > 0:
+        raise PromptTooLongError(
+            f"The prompt has {len(token_ids):,} tokens; with {request.max_new_tokens:,} new ones that "
+            f"is {surplus:,} more than the context window of {pair.context_length:,} holds. "
+            "Shorten the prompt or ask for fewer new tokens."
+        )
+    return token_ids
+
+
+def warm_up(pair: ModelPair) -> None:
+    """Run both lanes briefly, so that no first-time cost falls into a measured run."""
+    token_ids = encode_prompt(pair, _WARM_UP)
+    for _ in race(pair, _WARM_UP, token_ids, lambda: False):
+        pass
+
+
+def describe(pair: ModelPair) -> Environment:
+    """What the run is measured on."""
+    packages = ("torch", "transformers", "numba", "gradio")
+    return Environment(
+        device=pair.spec.device,
+        processor=processor_name(),
+        num_threads=pair.num_threads,
+        precision=pair.spec.precision,
+        pair=pair.spec.pair.title,
+        versions=(
+            ("python", platform.python_version()),
+            *((package, version(package)) for package in packages),
+        ),
+    )
+
+
+def processor_name(cpu_info: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor as the system names it."""
+    if cpu_info.exists():
+        for line in cpu_info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
