@@ -1,0 +1,189 @@
+"""The command line: the same runs as the page, without a mouse."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from specdemo.errors import SpecdemoError
+from specdemo.events import JudgedToken, TokenOutcome
+from specdemo.metrics import RunMetrics, compare, run_metrics
+from specdemo.session import DecodeRequest, DecodeSession
+from specdemo.session.request import DEVICES, DRAFT_SOURCES, PRECISION_NAMES
+from specdemo.settings import read_settings
+from specdemo.trace import LaneSnapshot, Snapshot
+
+_EXAMPLE = """example:
+  python -m specdemo run --prompt "Explain photosynthesis." --max-new-tokens 100"""
+
+# Terminal colours that go with marks, so that neither carries the meaning alone.
+_STYLES = {
+    TokenOutcome.ACCEPTED: ("\033[32m", "", ""),
+    TokenOutcome.REJECTED: ("\033[31;9m", "", "×"),
+    TokenOutcome.UNTESTED: ("\033[90;9m", "", ""),
+    TokenOutcome.RESAMPLED: ("\033[33;4m", "↳", ""),
+    TokenOutcome.BONUS: ("\033[34;4m", "+", ""),
+}
+_RESET = "\033[0m"
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(prog="specdemo", description=__doc__)
+    commands = top.add_subparsers(dest="command", required=True)
+    run = commands.add_parser(
+        "run",
+        help="answer one prompt twice and compare",
+        description="Answer one prompt normally and speculatively, and compare.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    defaults = {field.name: field.default for field in fields(DecodeRequest)}
+    run.add_argument("--prompt", required=True)
+    run.add_argument("--draft-source", choices=DRAFT_SOURCES)
+    run.add_argument("--num-draft-tokens", type=int, metavar="N")
+    run.add_argument("--temperature", type=float, metavar="T", help="0 is greedy")
+    run.add_argument("--top-k", type=int, metavar="K", help="0 is off")
+    run.add_argument("--top-p", type=float, metavar="P", help="1 is off")
+    run.add_argument("--repetition-penalty", type=float, metavar="R", help="1 is off")
+    run.add_argument("--seed", type=int, metavar="S")
+    run.add_argument("--max-new-tokens", type=int, metavar="N")
+    run.add_argument("--completion", action="store_true", help="continue the prompt, do not chat")
+    run.add_argument("--system-prompt", metavar="TEXT")
+    run.add_argument("--pair", metavar="NAME")
+    run.add_argument("--precision", choices=PRECISION_NAMES)
+    run.add_argument("--device", choices=DEVICES)
+    run.add_argument("--json", action="store_true", help="print one JSON object")
+    run.set_defaults(**{k: v for k, v in defaults.items() if k in vars(run.parse_args(["--prompt", ""]))})
+    return top
+
+
+def request_from(options: argparse.Namespace) -> DecodeRequest:
+    """The request that the options describe; raises `InvalidRequestError`."""
+    known = {field.name for field in fields(DecodeRequest)}
+    given = {name: value for name, value in vars(options).items() if name in known}
+    return DecodeRequest(**given, is_chat=not options.completion, order="one_after_another")
+
+
+def run(options: argparse.Namespace, stop: threading.Event) -> Snapshot:
+    """Both runs to their end, telling on stderr what takes time."""
+    request = request_from(options)
+    session = DecodeSession(read_settings())
+    for stage in session.load(request.pair, request.precision, request.device):
+        print(stage, file=sys.stderr, flush=True)
+    snapshots = session.run(request, stop)
+    snapshot = next(snapshots)
+    try:
+        for snapshot in snapshots:  # noqa: B007 - the last one is wanted, however the loop ends
+            pass
+    except KeyboardInterrupt:
+        # What was measured is printed all the same; the exit code tells that it is a part.
+        stop.set()
+    return snapshot
+
+
+def as_json(snapshot: Snapshot) -> dict[str, Any]:
+    """The result of `run --json`."""
+    return {
+        "normal": lane_json(snapshot.normal),
+        "speculative": lane_json(snapshot.speculative),
+        "comparison": asdict(compare(snapshot)),
+        "environment": {**asdict(snapshot.environment), "versions": dict(snapshot.environment.versions)},
+    }
+
+
+def lane_json(lane: LaneSnapshot) -> dict[str, Any]:
+    """One run: its answer and its numbers."""
+    return {"text": lane.text, "token_ids": list(lane.trace.token_ids), **asdict(run_metrics(lane.trace))}
+
+
+def coloured(lane: LaneSnapshot, *, is_terminal: bool) -> str:
+    """The speculative answer with the fate of every draft token; plain text gets marks only."""
+    parts = [
+        styled(token, piece, is_terminal=is_terminal)
+        for finished, pieces in zip(lane.trace.rounds, lane.pieces)
+        for token, piece in zip(finished.judged, pieces)
+    ]
+    return "".join(parts)
+
+
+def styled(token: JudgedToken, piece: str, *, is_terminal: bool) -> str:
+    """One token in a terminal: refused ones keep their place but cannot break the line."""
+    if token.outcome is TokenOutcome.NORMAL:
+        return piece
+    colour, before, after = _STYLES[token.outcome]
+    shown = piece if token.outcome.is_output else piece.replace("\n", "⏎")
+    if is_terminal:
+        return f"{colour}{shown}{_RESET}"
+    return f"[{before}{shown}{after}]" if not token.outcome.is_output else shown
+
+
+def as_text(snapshot: Snapshot, *, is_terminal: bool) -> str:
+    """Both answers and the comparison, for reading."""
+    normal, speculative = run_metrics(snapshot.normal.trace), run_metrics(snapshot.speculative.trace)
+    comparison = compare(snapshot)
+    same = {None: "", True: " · same output", False: " · the outputs differ"}[comparison.same_output]
+    environment = snapshot.environment
+    lines = [
+        f"NORMAL       {summary(normal)}",
+        snapshot.normal.text,
+        "",
+        f"SPECULATIVE  {summary(speculative)}",
+        coloured(snapshot.speculative, is_terminal=is_terminal),
+        "",
+        f"speedup {number(comparison.speedup, '.2f')}×{same}",
+        f"acceptance rate {number(speculative.acceptance_rate, '.0%')} · tokens per target pass "
+        f"{number(speculative.mean_acceptance_length, '.2f')} · overhead "
+        f"{number(speculative.overhead_rate, '.1%')}",
+    ]
+    if snapshot.best_normal:
+        best = snapshot.best_normal
+        lines.append(
+            f"best normal decoding here: {best.precision}, {best.tokens_per_second:.1f} tokens/s · "
+            f"speedup over it {number(comparison.speedup_over_best_normal, '.2f')}×"
+        )
+    lines.append(
+        f"{environment.processor} · {environment.device} · {environment.num_threads} threads · "
+        f"{environment.precision}"
+    )
+    return "\n".join(lines)
+
+
+def summary(metrics: RunMetrics) -> str:
+    """One run in a line."""
+    return (
+        f"{number(metrics.tokens_per_second, '.1f')} tokens/s · {metrics.seconds:.2f} s · first token "
+        f"{number(metrics.time_to_first_token_seconds, '.3f')} s · {metrics.num_output_tokens} tokens"
+    )
+
+
+def number(value: float | None, form: str) -> str:
+    """A number, or a dash where nothing was measured."""
+    return "–" if value is None else format(value, form)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 success, 2 the user's to mend, 130 interrupted."""
+    options = parser().parse_args(arguments)
+    stop = threading.Event()
+    try:
+        snapshot = run(options, stop)
+    except SpecdemoError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    if options.json:
+        print(json.dumps(as_json(snapshot), ensure_ascii=False))
+    else:
+        print(as_text(snapshot, is_terminal=sys.stdout.isatty()))
+    return 130 if stop.is_set() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
