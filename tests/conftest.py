@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# Before anything imports a library that would look for a network.
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# Machines that run this are shared: a deadline would test them, not the code.
+settings.register_profile("specdemo", deadline=None)
+settings.load_profile("specdemo")

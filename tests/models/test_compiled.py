@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import GPT2Config, LlamaConfig
+
+from specdemo.models.compiled import CompiledRunner, Threads, compile_weights, supports
+from tests.models.tiny import tiny_llama
+
+THREADS = Threads(2)
+TOKEN_IDS = torch.randint(0, 160, (45,), generator=torch.Generator().manual_seed(0)).tolist()
+
+
+def runner(dtype: torch.dtype = torch.float32, threads: Threads = THREADS) -> CompiledRunner:
+    model = tiny_llama()
+    return CompiledRunner(compile_weights(model.state_dict(), model.config, dtype), 48, threads)
+
+
+def logits_in_passes_of(size: int, dtype: torch.dtype, threads: Threads = THREADS) -> torch.Tensor:
+    compiled = runner(dtype, threads)
+    passes = [TOKEN_IDS[i : i + size] for i in range(0, len(TOKEN_IDS), size)]
+    return torch.cat([compiled.forward(ids, len(ids)).logits for ids in passes])
+
+
+@torch.no_grad()
+def test_logits_and_hidden_states_are_those_of_transformers() -> None:
+    reference = tiny_llama()(torch.tensor([TOKEN_IDS]), output_hidden_states=True)
+    output = runner().forward(TOKEN_IDS, len(TOKEN_IDS))
+    assert torch.allclose(output.logits, reference.logits[0], atol=2e-5)
+    assert torch.allclose(output.hidden, reference.hidden_states[-1][0], atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 8, 20])
+def test_a_rows_logits_do_not_depend_on_how_many_rows_are_in_the_pass(
+    size: int, dtype: torch.dtype
+) -> None:
+    """Bit for bit: verifying a draft gives exactly the logits of one-token passes."""
+    assert torch.equal(logits_in_passes_of(size, dtype), logits_in_passes_of(1, dtype))
+
+
+def test_a_rows_logits_do_not_depend_on_the_number_of_threads() -> None:
+    one = logits_in_passes_of(4, torch.bfloat16, Threads(1))
+    assert torch.equal(one, logits_in_passes_of(4, torch.bfloat16, Threads(3)))
+
+
+@torch.no_grad()
+def test_bfloat16_weights_are_the_models_weights_rounded() -> None:
+    model = tiny_llama()
+    for parameter in model.parameters():
+        parameter.copy_(parameter.bfloat16().float())
+    reference = model(torch.tensor([TOKEN_IDS])).logits[0]
+    logits = logits_in_passes_of(5, torch.bfloat16)
+    assert torch.allclose(logits, reference, atol=2e-4)
+
+
+def test_only_the_last_logits_are_computed_when_only_they_are_asked_for() -> None:
+    whole = runner().forward(TOKEN_IDS, len(TOKEN_IDS)).logits
+    for count in (0, 1, 3, 11):
+        some = runner().forward(TOKEN_IDS, count).logits
+        assert torch.equal(some, whole[len(TOKEN_IDS) - count :])
+
+
+def test_after_a_rollback_the_cache_is_as_if_nothing_had_been_there() -> None:
+    straight, wandering = runner(), runner()
+    straight.forward(TOKEN_IDS[:10], 0)
+    wandering.forward(TOKEN_IDS[:10], 0)
+    wandering.forward([1, 2, 3, 4, 5, 6], 6)
+    wandering.rollback(10)
+    wandering.rollback(30)
+    assert wandering.num_cached_tokens == 10
+    follow = TOKEN_IDS[10:14]
+    assert torch.equal(wandering.forward(follow, 4).logits, straight.forward(follow, 4).logits)
+
+
+def test_a_cut_head_gives_the_other_tokens_no_probability() -> None:
+    model = tiny_llama()
+    kept = torch.tensor([3, 9, 50, 51])
+    weights = compile_weights(
+        model.state_dict(), model.config, torch.float32, head_token_ids=kept
+    )
+    logits = CompiledRunner(weights, 8, THREADS).forward(TOKEN_IDS[:3], 3).logits
+    whole = runner().forward(TOKEN_IDS[:3], 3).logits
+    assert torch.equal(logits[:, kept], whole[:, kept])
+    assert logits.isneginf().sum() == 3 * (160 - 4)
+
+
+@torch.no_grad()
+def test_features_are_projected_and_added_to_the_embedding() -> None:
+    model = tiny_llama()
+    projection = torch.randn(64, 64) / 8
+    state = {**model.state_dict(), "feature_proj.weight": projection}
+    weights = compile_weights(state, model.config, torch.float32)
+    features = torch.randn(5, 64)
+    compiled = CompiledRunner(weights, 8, THREADS)
+    assert compiled.reads_features
+    embedded = model.model.embed_tokens(torch.tensor([TOKEN_IDS[:5]])) + features @ projection.T
+    reference = model(inputs_embeds=embedded).logits[0]
+    assert torch.allclose(compiled.forward(TOKEN_IDS[:5], 5, features).logits, reference, atol=2e-5)
+
+
+def test_bytes_are_those_of_the_arrays_and_a_shared_embedding_counts_once() -> None:
+    model = tiny_llama()
+    target = compile_weights(model.state_dict(), model.config, torch.bfloat16)
+    draft = compile_weights(
+        model.state_dict(), model.config, torch.bfloat16, embedding=target.embedding
+    )
+    layers = sum(p.numel() for n, p in model.named_parameters() if p.ndim == 2 and "layers" in n)
+    norms = sum(p.numel() for p in model.parameters() if p.ndim == 1)
+    head = 160 * 64
+    assert draft.own_bytes == 2 * (layers + head) + 4 * norms
+    assert target.num_bytes == draft.own_bytes + 2 * head
+    cache = CompiledRunner(target, 41, THREADS)
+    cache.forward([1, 2, 3], 0)
+    assert cache.cache_bytes == 2 * 3 * 2 * 44 * 16 * 4
+    assert cache.cache_used_bytes == cache.cache_bytes * 3 // 44
+
+
+def test_models_that_the_pass_would_compute_wrongly_are_not_taken() -> None:
+    assert supports(tiny_llama().config)
+    assert not supports(GPT2Config())
+    assert not supports(LlamaConfig(hidden_act="gelu"))
+    assert not supports(LlamaConfig(attention_bias=True))
+    assert not supports(LlamaConfig(vocab_size=32001))
+    scaled = {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}
+    assert not supports(LlamaConfig(rope_parameters=scaled))
