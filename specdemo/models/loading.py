@@ -176,7 +176,7 @@ def _load_compiled(
         embedding=target.embedding,
         head_token_ids=head_token_ids,
     )
-    yield "Compiling the forward pass for this processor, once, about 20 seconds…"
+    yield "Preparing the forward pass (compiled for this processor once, about 20 seconds)…"
     for weights in (target, draft):
         CompiledRunner(weights, capacity=8, threads=threads).forward([0], 1)
     return ModelPair(

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from specdemo.errors import CacheFolderError, ModelLoadError
+from specdemo.models import conversion
+from specdemo.models.catalog import SMOLLM2_135M, ModelSpec
+from specdemo.models.conversion import converted_folder, is_intact
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> ModelSpec:
+    source = tmp_path / "tiny.gguf"
+    source.write_bytes(b"weights")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    return replace(SMOLLM2_135M.target, name="tiny", path=source, sha256=digest)
+
+
+@pytest.fixture
+def conversions(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Conversion writes two small files; the list tells how often it ran."""
+    ran: list[Path] = []
+
+    def convert(source: Path, folder: Path) -> None:
+        ran.append(source)
+        (folder / "model.safetensors").write_bytes(b"converted")
+        (folder / "config.json").write_text("{}")
+
+    monkeypatch.setattr(conversion, "convert", convert)
+    return ran
+
+
+def finish(stages: Generator[str, None, Path]) -> Path:
+    while True:
+        try:
+            next(stages)
+        except StopIteration as done:
+            return Path(done.value)
+
+
+def test_a_model_is_converted_once(spec: ModelSpec, conversions: list[Path], tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first, second = finish(converted_folder(spec, cache)), finish(converted_folder(spec, cache))
+    assert first == second
+    assert len(conversions) == 1
+    assert [path.name for path in cache.iterdir()] == [first.name]
+
+
+@pytest.mark.parametrize("harm", ["change", "cut", "remove", "manifest"])
+def test_a_corrupt_cache_is_rebuilt(
+    harm: str, spec: ModelSpec, conversions: list[Path], tmp_path: Path
+) -> None:
+    folder = finish(converted_folder(spec, tmp_path / "cache"))
+    weights = folder / "model.safetensors"
+    match harm:
+        case "change":
+            weights.write_bytes(b"converteX")
+        case "cut":
+            weights.write_bytes(b"conv")
+        case "remove":
+            weights.unlink()
+        case "manifest":
+            (folder / "manifest.json").write_text("{")
+    assert not is_intact(folder)
+    assert is_intact(finish(converted_folder(spec, tmp_path / "cache")))
+    assert len(conversions) == 2
+
+
+def test_an_interrupted_conversion_leaves_nothing_behind(
+    spec: ModelSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(source: Path, folder: Path) -> None:
+        (folder / "model.safetensors").write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(conversion, "convert", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        finish(converted_folder(spec, tmp_path / "cache"))
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing_behind(
+    spec: ModelSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(conversion, "convert", full)
+    with pytest.raises(CacheFolderError, match=r"No space left.*SPECDEMO_CACHE"):
+        finish(converted_folder(spec, tmp_path / "cache"))
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_cache_folder_that_cannot_be_made_is_one_sentence(
+    spec: ModelSpec, conversions: list[Path], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CacheFolderError, match="SPECDEMO_CACHE"):
+        finish(converted_folder(spec, tmp_path / "file" / "cache"))
+
+
+def test_a_missing_model_file_is_one_sentence(spec: ModelSpec, tmp_path: Path) -> None:
+    spec.path.unlink()
+    with pytest.raises(ModelLoadError, match=r"tiny\.gguf is missing"):
+        finish(converted_folder(spec, tmp_path / "cache"))
+
+
+def test_a_damaged_model_file_is_one_sentence(spec: ModelSpec, tmp_path: Path) -> None:
+    spec.path.write_bytes(b"weightX")
+    with pytest.raises(ModelLoadError, match="SHA-256"):
+        finish(converted_folder(spec, tmp_path / "cache"))
+
+
+def test_the_bundled_file_is_the_one_the_catalogue_names() -> None:
+    conversion.check_source(SMOLLM2_135M.target)
