@@ -59,7 +59,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--precision", choices=PRECISION_NAMES)
     run.add_argument("--device", choices=DEVICES)
     run.add_argument("--json", action="store_true", help="print one JSON object")
-    run.set_defaults(**{k: v for k, v in defaults.items() if k in vars(run.parse_args(["--prompt", ""]))})
+    run.set_defaults(
+        **{k: v for k, v in defaults.items() if k in vars(run.parse_args(["--prompt", ""]))}
+    )
     return top
 
 
@@ -93,13 +95,20 @@ def as_json(snapshot: Snapshot) -> dict[str, Any]:
         "normal": lane_json(snapshot.normal),
         "speculative": lane_json(snapshot.speculative),
         "comparison": asdict(compare(snapshot)),
-        "environment": {**asdict(snapshot.environment), "versions": dict(snapshot.environment.versions)},
+        "environment": {
+            **asdict(snapshot.environment),
+            "versions": dict(snapshot.environment.versions),
+        },
     }
 
 
 def lane_json(lane: LaneSnapshot) -> dict[str, Any]:
     """One run: its answer and its numbers."""
-    return {"text": lane.text, "token_ids": list(lane.trace.token_ids), **asdict(run_metrics(lane.trace))}
+    return {
+        "text": lane.text,
+        "token_ids": list(lane.trace.token_ids),
+        **asdict(run_metrics(lane.trace)),
+    }
 
 
 def coloured(lane: LaneSnapshot, *, is_terminal: bool) -> str:
@@ -125,9 +134,14 @@ def styled(token: JudgedToken, piece: str, *, is_terminal: bool) -> str:
 
 def as_text(snapshot: Snapshot, *, is_terminal: bool) -> str:
     """Both answers and the comparison, for reading."""
-    normal, speculative = run_metrics(snapshot.normal.trace), run_metrics(snapshot.speculative.trace)
+    normal, speculative = (
+        run_metrics(snapshot.normal.trace),
+        run_metrics(snapshot.speculative.trace),
+    )
     comparison = compare(snapshot)
-    same = {None: "", True: " · same output", False: " · the outputs differ"}[comparison.same_output]
+    same = {None: "", True: " · same output", False: " · the outputs differ"}[
+        comparison.same_output
+    ]
     environment = snapshot.environment
     lines = [
         f"NORMAL       {summary(normal)}",
@@ -156,9 +170,11 @@ def as_text(snapshot: Snapshot, *, is_terminal: bool) -> str:
 
 def summary(metrics: RunMetrics) -> str:
     """One run in a line."""
+    speed = number(metrics.tokens_per_second, ".1f")
+    first = number(metrics.time_to_first_token_seconds, ".3f")
     return (
-        f"{number(metrics.tokens_per_second, '.1f')} tokens/s · {metrics.seconds:.2f} s · first token "
-        f"{number(metrics.time_to_first_token_seconds, '.3f')} s · {metrics.num_output_tokens} tokens"
+        f"{speed} tokens/s · {metrics.seconds:.2f} s · first token {first} s · "
+        f"{metrics.num_output_tokens} tokens"
     )
 
 

@@ -1,14 +1,14 @@
 """The errors a user can meet. Each message is a whole sentence that says the way out.
 
-    SpecdemoError
-    ├── InvalidRequestError      a prompt or a number that cannot be run
-    │   └── PromptTooLongError   more tokens than the context window holds
-    ├── ModelLoadError           a model file that is missing, damaged or unknown
-    │   ├── PairMismatchError    two models that do not share a tokenizer
-    │   └── NotEnoughMemoryError weights that do not fit
-    ├── CacheFolderError         no place to keep the converted weights
-    ├── UnsupportedCacheError    a cache that cannot be rolled back
-    └── BadLogitsError           a model that answered with NaN or infinity
+SpecdemoError
+├── InvalidRequestError      a prompt or a number that cannot be run
+│   └── PromptTooLongError   more tokens than the context window holds
+├── ModelLoadError           a model file that is missing, damaged or unknown
+│   ├── PairMismatchError    two models that do not share a tokenizer
+│   └── NotEnoughMemoryError weights that do not fit
+├── CacheFolderError         no place to keep the converted weights
+├── UnsupportedCacheError    a cache that cannot be rolled back
+└── BadLogitsError           a model that answered with NaN or infinity
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ class RunMetrics:
 
     `acceptance_rate` is accepted ÷ tested (α of Leviathan et al. 2023, arXiv 2211.17192),
     `draft_acceptance_rate` accepted ÷ drafted, `mean_acceptance_length` τ the output tokens per
-    target pass, bonus included. `overhead_rate` is the share of the run outside `ModelRunner.forward`.
+    target pass, bonus included. `overhead_rate` is the share of the run spent outside
+    `ModelRunner.forward`.
     """
 
     num_output_tokens: int

@@ -25,8 +25,8 @@ class FakeClock:
 class TableRunner:
     """A model whose logits depend on the last token alone: row i of a table (V, V) follows token i.
 
-    The hidden state of position i is i in every entry, so a test can tell which one it was given. Each forward
-    pass takes `pass_seconds` on the fake clock.
+    The hidden state of position i is i in every entry, so a test can tell which one it was given.
+    Each forward pass takes `pass_seconds` on the fake clock.
     """
 
     reads_features = False

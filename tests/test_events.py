@@ -4,7 +4,10 @@ from specdemo.events import JudgedToken, Round, TokenOutcome
 
 
 def test_each_state_is_output_or_was_refused() -> None:
-    assert {o for o in TokenOutcome if not o.is_output} == {TokenOutcome.REJECTED, TokenOutcome.UNTESTED}
+    assert {o for o in TokenOutcome if not o.is_output} == {
+        TokenOutcome.REJECTED,
+        TokenOutcome.UNTESTED,
+    }
 
 
 def test_a_round_counts_drafted_tested_and_accepted_apart() -> None:

@@ -32,8 +32,10 @@ A, R, U, S, B, N = (
 HERE = Environment("cpu", "a processor", 2, "float32", "a pair", ())
 
 
-def trace(*rounds: list[TokenOutcome], reason: FinishReason | None = FinishReason.END_OF_TEXT) -> RunTrace:
-    """A run whose rounds take 1 s of drafting, 2 s of verifying and 0.5 s of overhead; tokens count up."""
+def trace(
+    *rounds: list[TokenOutcome], reason: FinishReason | None = FinishReason.END_OF_TEXT
+) -> RunTrace:
+    """A run whose rounds take 1 s to draft, 2 s to verify and 0.5 s besides; tokens count up."""
     prefill = PrefillFinished(4, 2.0, 1.0, 0.5)
     ids = iter(range(1000))
     judged = [tuple(JudgedToken(next(ids), outcome) for outcome in outcomes) for outcomes in rounds]
@@ -63,13 +65,19 @@ def test_a_hand_worked_run() -> None:
 
 def test_tokens_behind_the_end_count_as_drafted_only() -> None:
     metrics = run_metrics(trace([A, A, U, U]))
-    assert (metrics.num_draft_tokens, metrics.num_tested_tokens, metrics.num_output_tokens) == (4, 2, 2)
+    assert (metrics.num_draft_tokens, metrics.num_tested_tokens, metrics.num_output_tokens) == (
+        4,
+        2,
+        2,
+    )
 
 
 def test_an_empty_run_has_no_rates() -> None:
     metrics = run_metrics(RunTrace())
     assert metrics.num_output_tokens == 0
-    assert {metrics.tokens_per_second, metrics.acceptance_rate, metrics.mean_acceptance_length} == {None}
+    assert {metrics.tokens_per_second, metrics.acceptance_rate, metrics.mean_acceptance_length} == {
+        None
+    }
     assert (metrics.time_to_first_token_seconds, metrics.overhead_rate) == (None, None)
 
 
@@ -87,7 +95,9 @@ def lane(run: RunTrace) -> LaneSnapshot:
     return LaneSnapshot(trace=run)
 
 
-def snapshot(one: RunTrace, other: RunTrace, *, is_greedy: bool = True, best: float | None = None) -> Snapshot:
+def snapshot(
+    one: RunTrace, other: RunTrace, *, is_greedy: bool = True, best: float | None = None
+) -> Snapshot:
     best_normal = None if best is None else BestNormal("bfloat16", best)
     return Snapshot(lane(one), lane(other), HERE, is_greedy, best_normal)
 

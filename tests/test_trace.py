@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from specdemo.events import JudgedToken, PrefillFinished, Round, RoundVerified, TokenDrafted, TokenOutcome
+from specdemo.events import (
+    JudgedToken,
+    PrefillFinished,
+    Round,
+    RoundVerified,
+    TokenDrafted,
+    TokenOutcome,
+)
 from specdemo.trace import RunTrace, advance
 
 PREFILL = PrefillFinished(3, 1.0, 0.5, 0.25)

@@ -1,7 +1,7 @@
-"""Distributions over the vocabulary, as far as the engine needs them. Knows no logits and no chance.
+"""Distributions over the vocabulary, as the engine needs them. Knows no logits and no chance.
 
-A one-hot is a value of its own: greedy decoding and n-gram drafts go through the same rules as sampling
-and cost next to nothing.
+A one-hot is a value of its own: greedy decoding and n-gram drafts go through the same rules as
+sampling and cost next to nothing.
 """
 
 from __future__ import annotations

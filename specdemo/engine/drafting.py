@@ -36,8 +36,8 @@ class NoDrafter:
 class ModelDrafter:
     """Drafts with a small model.
 
-    A draft model that reads features sees, for each committed token, the target's last hidden state at
-    the position before it (as EAGLE does, Li et al. 2024, arXiv 2401.15077). Tokens of the
+    A draft model that reads features sees, for each committed token, the target's last hidden state
+    at the position before it (as EAGLE does, Li et al. 2024, arXiv 2401.15077). Tokens of the
     draft itself have none yet; once committed, they are encoded anew with theirs.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
 from specdemo.engine.drafting import Clock
@@ -36,7 +36,7 @@ def generate(
     should_stop: Callable[[], bool] = lambda: False,
     clock: Clock = time.perf_counter,
     verify: Verify = verify,
-) -> Iterator[DecodeEvent]:
+) -> Generator[DecodeEvent, None, None]:
     """Decode after a prompt of at least one token, one event per forward pass.
 
     The drafter proposes γ = `num_draft_tokens` tokens a round, fewer where `max_new_tokens` leaves

@@ -61,13 +61,13 @@ class Drafter(Protocol):
     """Proposes tokens that the target will judge."""
 
     def prefill(self, token_ids: Sequence[int], hidden: torch.Tensor) -> float:
-        """Take in a prompt and the target's hidden states (T − 1, H); returns seconds in `forward`."""
+        """Take in a prompt and its hidden states (T − 1, H); returns seconds in `forward`."""
 
     def propose(self, token_ids: Sequence[int], num_draft_tokens: int) -> Iterator[Proposal]:
         """Up to `num_draft_tokens` proposals after `token_ids`, one forward pass at a time."""
 
     def observe(self, hidden: torch.Tensor) -> None:
-        """Take in the target's hidden states (C, H) that the last C committed tokens were drawn from."""
+        """Take in the hidden states (C, H) that the last C committed tokens were drawn from."""
 
     def rollback(self, keep: int) -> None:
         """Forget every position from `keep` on."""

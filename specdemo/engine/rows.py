@@ -28,7 +28,7 @@ def _float_from_bits(typingctx, bits):
 
 @njit(cache=True)
 def exp(x):
-    """e to the x for x ≤ 88 with a relative error below 2e-7: branch-free, so loops of it vectorize."""
+    """e to the x, x ≤ 88, to a relative 2e-7; without a branch, so that loops of it vectorize."""
     x = max(x, np.float32(-87.0))
     whole = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
     # ln 2 in two parts, so that the rest keeps its low bits.

@@ -101,8 +101,8 @@ def greedy(logits: torch.Tensor) -> Warped:
 def soften(logits: torch.Tensor, params: SamplingParams) -> Warped:
     """Softmax at a temperature, cut to top-k (Fan et al. 2018, arXiv 1805.04833), then to top-p.
 
-    Top-p (Holtzman et al. 2020, arXiv 1904.09751) keeps the fewest tokens that hold that much. Tokens
-    as likely as the last one kept stay too.
+    Top-p (Holtzman et al. 2020, arXiv 1904.09751) keeps the fewest tokens that hold that much.
+    Tokens as likely as the last one kept stay too.
     """
     if logits.device.type == "cpu":
         numbers = rows.softmax(logits.numpy(), params.temperature, params.top_k, params.top_p)

@@ -24,9 +24,9 @@ def verify(
 ) -> tuple[JudgedToken, ...]:
     """Judge a draft of γ tokens by the target's γ + 1 distributions.
 
-    Each token is kept with probability min(1, p / q); at the first refusal a token is drawn from the
-    residual and the rest of the draft is left untested. If all are kept, the last row gives a bonus
-    token. Whatever the draft, the output is distributed as the target's.
+    Each token is kept with probability min(1, p / q); at the first refusal a token is drawn from
+    the residual and the rest of the draft is left untested. If all are kept, the last row gives a
+    bonus token. Whatever the draft, the output is distributed as the target's.
     """
     judged: list[JudgedToken] = []
     for index, proposal in enumerate(proposals):

@@ -26,7 +26,7 @@ def supports(config: object) -> bool:
     """Whether the compiled pass computes this model."""
     if not isinstance(config, LlamaConfig):
         return False
-    depths = (config.hidden_size, config.intermediate_size, config.head_dim)
+    depths = (config.hidden_size, config.intermediate_size, config.head_dim or 1)
     return (
         all(depth % kernels.LANES == 0 for depth in depths)
         and config.vocab_size % kernels.BLOCK == 0
@@ -41,7 +41,8 @@ class CompiledWeights:
     """One model's arrays in the layout of `kernels.llama_pass`, shared by all its runs.
 
     `embedding` (V, H) may be another model's. `feature_proj` (H, H) is there if the model reads the
-    target's hidden states; `head_token_ids` (N,) if its head covers only a part of the vocabulary.
+    target's hidden states, which join the residual stream before layer `feature_layer`;
+    `head_token_ids` (N,) if its head covers only a part of the vocabulary.
     """
 
     embedding: torch.Tensor
@@ -58,6 +59,7 @@ class CompiledWeights:
     epsilon: float
     rope_theta: float
     feature_proj: torch.Tensor | None = None
+    feature_layer: int = 0
     head_token_ids: torch.Tensor | None = None
 
     @cached_property
@@ -87,7 +89,8 @@ def compile_weights(
         return torch.stack([state[f"model.layers.{i}.{name}.weight"] for i in layers])
 
     def packed(matrices: torch.Tensor) -> Array:
-        return kernels.pack_rows(as_array(matrices.to(dtype)))
+        packed_rows: Array = kernels.pack_rows(as_array(matrices.to(dtype)))  # type: ignore[no-untyped-call]
+        return packed_rows
 
     attention = "self_attn"
     qkv = torch.cat([stacked(f"{attention}.{n}_proj") for n in "qkv"], dim=1)
@@ -95,6 +98,7 @@ def compile_weights(
     if embedding is None:
         embedding = state["model.embed_tokens.weight"].to(dtype)
     head = state.get("lm_head.weight", embedding)
+    reads_features = "model.feature_proj.weight" in state
     return CompiledWeights(
         embedding=embedding,
         input_norms=stacked("input_layernorm").float().numpy(),
@@ -105,11 +109,12 @@ def compile_weights(
         down=packed(stacked("mlp.down_proj")),
         final_norm=state["model.norm.weight"].float().numpy(),
         head=packed(head if head_token_ids is None else head[head_token_ids]),
-        num_kv_heads=config.num_key_value_heads,
-        head_size=config.head_dim,
+        num_kv_heads=config.num_key_value_heads or config.num_attention_heads,
+        head_size=config.head_dim or config.hidden_size // config.num_attention_heads,
         epsilon=config.rms_norm_eps,
-        rope_theta=config.rope_parameters["rope_theta"],
-        feature_proj=state["feature_proj.weight"].float() if "feature_proj.weight" in state else None,
+        rope_theta=float((config.rope_parameters or {}).get("rope_theta") or 10_000.0),
+        feature_proj=state["model.feature_proj.weight"].float() if reads_features else None,
+        feature_layer=getattr(config, "target_feature_layer", 0) if reads_features else 0,
         head_token_ids=head_token_ids,
     )
 
@@ -129,7 +134,7 @@ def interleave_pairs(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
 
 
 def rotary_tables(length: int, head_size: int, theta: float) -> tuple[Array, Array]:
-    """Cosines and sines (T, D / 2) of rotary position embedding (Su et al. 2021, arXiv 2104.09864)."""
+    """Cosines and sines (T, D / 2) of rotary embedding (Su et al. 2021, arXiv 2104.09864)."""
     exponents = np.arange(0, head_size, 2, dtype=np.float32) / np.float32(head_size)
     frequencies = np.float32(1.0) / np.float32(theta) ** exponents
     angles = np.outer(np.arange(length, dtype=np.float32), frequencies)
@@ -152,7 +157,7 @@ class Threads:
 
 
 class CompiledRunner:
-    """A `ModelRunner` over compiled weights; its cache is allocated once, for `capacity` positions."""
+    """A `ModelRunner` over compiled weights; its cache is allocated once, for `capacity` tokens."""
 
     def __init__(self, weights: CompiledWeights, capacity: int, threads: Threads) -> None:
         self._weights = weights
@@ -192,37 +197,37 @@ class CompiledRunner:
     def forward(
         self, token_ids: Sequence[int], num_logits: int, features: torch.Tensor | None = None
     ) -> ForwardOutput:
-        hidden = self._embed(token_ids, features)
+        hidden = self._weights.embedding[torch.tensor(token_ids, dtype=torch.long)].float()
+        projected = self._project(features)
         logits = torch.empty(num_logits, self._weights.head.shape[0])
         first_judged = len(token_ids) - num_logits
         for first in range(0, len(token_ids), kernels.MAX_ROWS):
             rows = hidden[first : first + kernels.MAX_ROWS]
             last = first + len(rows)
             judged = logits[max(0, first - first_judged) : max(0, last - first_judged)]
-            self._run_pass(rows, judged)
+            self._run_pass(rows, projected[first:last], judged)
         return ForwardOutput(self._over_vocabulary(logits), hidden)
 
     def rollback(self, keep: int) -> None:
         self._num_cached_tokens = min(self._num_cached_tokens, keep)
 
-    def _embed(self, token_ids: Sequence[int], features: torch.Tensor | None) -> torch.Tensor:
-        hidden = self._weights.embedding[torch.tensor(token_ids, dtype=torch.long)].float()
-        if features is not None and self._weights.feature_proj is not None:
-            hidden += features @ self._weights.feature_proj.T
-        return hidden
+    def _project(self, features: torch.Tensor | None) -> torch.Tensor:
+        if features is None or self._weights.feature_proj is None:
+            return torch.empty(0, self._weights.embedding.shape[1])
+        return features @ self._weights.feature_proj.T
 
-    def _run_pass(self, rows: torch.Tensor, logits: torch.Tensor) -> None:
+    def _run_pass(self, rows: torch.Tensor, features: torch.Tensor, logits: torch.Tensor) -> None:
         w = self._weights
         counter = np.zeros(1, np.int64)
-        hidden, scores = rows.numpy(), logits.numpy()
+        hidden, extra, scores = rows.numpy(), features.numpy(), logits.numpy()
 
         def work(thread: int) -> None:
             kernels.llama_pass(
                 thread, self._threads.num_threads, counter,
-                self._num_cached_tokens, len(hidden), len(scores), hidden,
+                self._num_cached_tokens, len(hidden), len(scores), hidden, extra, w.feature_layer,
                 self._keys, self._values, *self._rotary,
-                w.input_norms, w.qkv, w.output, w.mlp_norms, w.gate_up, w.down, w.final_norm, w.head,
-                np.float32(w.epsilon), *self._scratch, scores,
+                w.input_norms, w.qkv, w.output, w.mlp_norms, w.gate_up, w.down, w.final_norm,
+                w.head, np.float32(w.epsilon), *self._scratch, scores,
             )  # fmt: skip
 
         self._threads.run(work)

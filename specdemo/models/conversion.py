@@ -15,6 +15,9 @@ import zlib
 from collections.abc import Generator
 from pathlib import Path
 
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
 from specdemo.errors import CacheFolderError, ModelLoadError
 from specdemo.models.catalog import ModelSpec
 
@@ -39,8 +42,8 @@ def converted_folder(spec: ModelSpec, cache_folder: Path) -> Generator[str, None
             Path(half).mkdir()  # for the temporary folder's own tidying
     except OSError as error:
         raise CacheFolderError(
-            f"The converted model could not be written ({error.strerror or 'no space or no access'}); "
-            "set SPECDEMO_CACHE to a folder with 600 MB of free space that you may write to."
+            f"The converted model could not be written ({error.strerror or 'no access'}); set "
+            "SPECDEMO_CACHE to a folder with 600 MB of free space that you may write to."
         ) from error
     return folder
 
@@ -61,17 +64,14 @@ def check_source(spec: ModelSpec) -> None:
 
 def convert(gguf_file: Path, folder: Path) -> None:
     """Write weights and tokenizer of a GGUF file as a transformers folder in float32."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    source = {"pretrained_model_name_or_path": gguf_file.parent, "gguf_file": gguf_file.name}
-    model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
+    source, name = gguf_file.parent, gguf_file.name
+    model = AutoModelForCausalLM.from_pretrained(source, gguf_file=name, dtype=torch.float32)
     # The dequantized model still calls itself quantized and would refuse to be saved.
-    model.hf_quantizer = None
+    model.hf_quantizer = None  # type: ignore[assignment]
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(**source).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(source, gguf_file=name).save_pretrained(folder)
 
 
 def checksum(path: Path) -> int:

@@ -3,8 +3,8 @@
 A decoding pass on a CPU moves every weight once through the processor and does little with it, so
 its cost is the bytes of the weights. Weights may be bfloat16 (kept as uint16) or float32;
 activations, sums and caches are float32 always. Each output number is one chain of fused
-multiply-adds in a fixed order, whatever the number of rows in the pass. Scoring a draft therefore gives,
-bit for bit, the logits that one-token passes would give, in every weight precision.
+multiply-adds in a fixed order, whatever the number of rows in the pass. Scoring a draft therefore
+gives, bit for bit, the logits that one-token passes would give, in every weight precision.
 
 Knows no tokenizer, no sampling, no file; caches and weights are arrays owned by `compiled.py`.
 """
@@ -313,6 +313,14 @@ def _add_projection(weights, first, last, inputs, num_rows, hidden):
 
 
 @njit(cache=True)
+def _add_features(features, first, last, hidden):
+    """hidden += features for the columns from `first` to `last`."""
+    for row in range(len(features)):
+        for n in range(first, last):
+            hidden[row, n] += features[row, n]
+
+
+@njit(cache=True)
 def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotary_sin, out):
     """Causal attention of one head; `keys` and `values` (T, D) already hold the new rows."""
     size = keys.shape[1]
@@ -354,6 +362,8 @@ def llama_pass(
     num_rows,  # R, from 1 to MAX_ROWS
     num_logits,  # N: logits are computed for the last N rows
     hidden,  # (R, H) embedded inputs; afterwards the normed last hidden states
+    features,  # (R, H), added to the residual stream before layer `feature_layer`; may be empty
+    feature_layer,  # from 1 on
     keys,  # (L, KV, T, D), each (T, D) packed; T is a multiple of BLOCK
     values,  # (L, KV, T, D)
     rotary_cos,  # (T, D / 2)
@@ -425,6 +435,8 @@ def llama_pass(
 
         weights = down_weights[layer]
         _add_projection(weights, width_first, width_last, activated, num_rows, hidden)
+        if layer + 1 == feature_layer:
+            _add_features(features, width_first * BLOCK, width_last * BLOCK, hidden)
         expected += num_threads
         _wait_for_all(counter, expected)
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -27,14 +28,16 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 MAX_THREADS = 8
 
 
-class SizedRunner(ModelRunner):
+class SizedRunner(ModelRunner, Protocol):
     """A runner that can tell what its cache weighs."""
 
     @property
-    def cache_bytes(self) -> int: ...
+    def cache_bytes(self) -> int:
+        """Bytes allocated for keys and values."""
 
     @property
-    def cache_used_bytes(self) -> int: ...
+    def cache_used_bytes(self) -> int:
+        """Bytes of the positions in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class LoadedSpec:
 class ModelPair:
     """Two models that share a tokenizer, ready to run.
 
-    `new_target_runner` and `new_draft_runner` take the number of positions that the cache must hold.
+    `new_target_runner` and `new_draft_runner` take how many positions the cache must hold.
     """
 
     spec: LoadedSpec
@@ -81,8 +84,8 @@ def resolve_device(device: str) -> str:
 def resolve_precision(precision: str, device: str) -> str:
     """The precision that `auto` stands for.
 
-    On a CPU a pass costs what its weights weigh: bfloat16 halves them, and the compiled pass computes in
-    float32 either way, so it is the faster one on every processor.
+    On a CPU a pass costs what its weights weigh: bfloat16 halves them, and the compiled pass
+    computes in float32 either way, so it is the faster one on every processor.
     """
     if precision != "auto":
         return precision
@@ -151,11 +154,7 @@ def read_draft(
         ) from error
     ids_file = folder / "draft_token_ids.json"
     token_ids = torch.tensor(json.loads(ids_file.read_text())) if ids_file.exists() else None
-    named = {
-        name if name.startswith(("feature_proj", "model.")) else f"model.{name}": tensor
-        for name, tensor in state.items()
-    }
-    return config, named, token_ids
+    return config, state, token_ids
 
 
 def _load_compiled(
@@ -197,15 +196,20 @@ def _load_transformers(
 ) -> ModelPair:
     """Both models as transformers modules on the device."""
     dtype = PRECISIONS[spec.precision]
-    target = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(spec.device).eval()
+    target = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+    target = target.to(torch.device(spec.device)).eval()  # type: ignore[arg-type]
     draft_config, draft_state, head_token_ids = read_draft(spec.pair)
-    feature_proj = draft_state.pop("feature_proj.weight", None)
+    feature_proj = draft_state.pop("model.feature_proj.weight", None)
     draft = LlamaForCausalLM(draft_config)
     draft.load_state_dict(draft_state, strict=False)
-    draft = draft.to(spec.device, dtype).eval()
+    draft = draft.to(device=torch.device(spec.device), dtype=dtype).eval()  # type: ignore[call-arg]
     draft.model.embed_tokens = target.get_input_embeddings()
     draft.lm_head = target.get_output_embeddings()
-    own = [p for name, p in draft.named_parameters() if "embed_tokens" not in name and "lm_head" not in name]
+    own = [
+        p
+        for name, p in draft.named_parameters()
+        if "embed_tokens" not in name and "lm_head" not in name
+    ]
 
     def new_draft_runner(capacity: int) -> HFModelRunner:
         return HFModelRunner(

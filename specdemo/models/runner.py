@@ -1,8 +1,10 @@
-"""A transformers model with one cache for one run. The only file that touches a transformers cache."""
+"""A transformers model with one cache for one run. No other file touches a transformers cache."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
 
 import torch
 from transformers import DynamicCache, PreTrainedModel
@@ -14,8 +16,9 @@ from specdemo.errors import UnsupportedCacheError
 class HFModelRunner:
     """A `ModelRunner` over a transformers model.
 
-    `feature_proj` (H, H) is there if the model reads the target's hidden states,
-    `head_token_ids` (N,) if only these tokens may be drafted.
+    `feature_proj` (H, H) is there if the model reads the target's hidden states, which join the
+    residual stream before the layer that its config names; `head_token_ids` (N,) if only these
+    tokens may be drafted.
     """
 
     def __init__(
@@ -46,8 +49,8 @@ class HFModelRunner:
     @property
     def cache_bytes(self) -> int:
         """Bytes allocated for keys and values."""
-        layers = [layer for layer in self._cache.layers if layer.is_initialized]
-        return sum(layer.keys.nbytes + layer.values.nbytes for layer in layers)
+        tensors = [t for layer in self._cache.layers for t in vars(layer).values()]
+        return sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor))
 
     @property
     def cache_used_bytes(self) -> int:
@@ -63,13 +66,14 @@ class HFModelRunner:
             width = self._model.config.get_text_config().hidden_size
             empty = torch.empty(0, width, device=device)
             return ForwardOutput(torch.empty(0, self._vocab_size, device=device), empty)
-        output = self._model(
-            **self._inputs(torch.tensor([list(token_ids)], device=device), features),
-            cache=self._cache,
-            use_cache=True,
-            output_hidden_states=True,
-            logits_to_keep=max(1, num_logits),
-        )
+        with self._features_joined(features):
+            output = self._model(
+                input_ids=torch.tensor([list(token_ids)], device=device),
+                cache=self._cache,
+                use_cache=True,
+                output_hidden_states=True,
+                logits_to_keep=max(1, num_logits),
+            )
         self._num_cached_tokens += len(token_ids)
         logits = output.logits[0, max(1, num_logits) - num_logits :, : self._vocab_size].float()
         logits = self._over_vocabulary(logits)
@@ -89,13 +93,24 @@ class HFModelRunner:
                 "choose a model with ordinary attention."
             )
 
-    def _inputs(
-        self, token_ids: torch.Tensor, features: torch.Tensor | None
-    ) -> dict[str, torch.Tensor]:
+    @contextmanager
+    def _features_joined(self, features: torch.Tensor | None) -> Iterator[None]:
+        """Add the projected features to what the model's feature layer reads."""
         if features is None or self._feature_proj is None:
-            return {"input_ids": token_ids}
-        embedded = self._model.get_input_embeddings()(token_ids)
-        return {"inputs_embeds": embedded + features.to(embedded.dtype) @ self._feature_proj.T}
+            yield
+            return
+        projected = features.to(self._feature_proj.dtype) @ self._feature_proj.T
+
+        def join(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+            return (inputs[0] + projected, *inputs[1:])
+
+        layers = cast(torch.nn.ModuleList, self._model.base_model.layers)
+        layer = layers[self._model.config.target_feature_layer]
+        hook = layer.register_forward_pre_hook(join)
+        try:
+            yield
+        finally:
+            hook.remove()
 
     def _over_vocabulary(self, logits: torch.Tensor) -> torch.Tensor:
         if self._head_token_ids is None:

@@ -97,7 +97,9 @@ class Lane:
 
     def _text(self, trace: RunTrace) -> str:
         ends = self._pair.tokenizer.end_token_ids
-        return self._pair.tokenizer.decode([i for i in known_ids(trace.output_tokens) if i not in ends])
+        return self._pair.tokenizer.decode(
+            [i for i in known_ids(trace.output_tokens) if i not in ends]
+        )
 
     def _memory(self, seconds: float) -> MemorySample:
         return MemorySample(

@@ -125,7 +125,11 @@ def race(
 def turns(normal: Lane, speculative: Lane, order: str) -> Iterator[Lane]:
     """Which lane takes the next step, until both have ended."""
     while lanes := [lane for lane in (normal, speculative) if not lane.is_finished]:
-        yield lanes[0] if order == "one_after_another" else min(lanes, key=lambda lane: lane.trace.seconds)
+        yield (
+            lanes[0]
+            if order == "one_after_another"
+            else min(lanes, key=lambda lane: lane.trace.seconds)
+        )
 
 
 def snapshot_of(
@@ -160,8 +164,8 @@ def encode_prompt(pair: ModelPair, request: DecodeRequest) -> list[int]:
     surplus = len(token_ids) + request.max_new_tokens - pair.context_length
     if surplus > 0:
         raise PromptTooLongError(
-            f"The prompt has {len(token_ids):,} tokens; with {request.max_new_tokens:,} new ones that "
-            f"is {surplus:,} more than the context window of {pair.context_length:,} holds. "
+            f"The prompt has {len(token_ids):,} tokens; with {request.max_new_tokens:,} new ones "
+            f"that is {surplus:,} more than the context window of {pair.context_length:,} holds. "
             "Shorten the prompt or ask for fewer new tokens."
         )
     return token_ids

@@ -110,7 +110,7 @@ def test_greedy_speculative_output_is_greedy_normal_output(
 def test_two_tokens_follow_the_targets_joint_distribution(
     num_draft_tokens: int, params: SamplingParams
 ) -> None:
-    """χ² over the pairs of 4,000 runs; false alarm 10⁻⁶. The truncated supports of both models differ."""
+    """χ² over the pairs of 4,000 runs; false alarm 10⁻⁶. The truncated supports differ."""
     table, draft_table = random_table(5, seed=11), random_table(5, seed=12)
     sampler = Sampler(params, 5)
     pairs: Counter[tuple[int | None, ...]] = Counter()

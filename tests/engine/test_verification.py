@@ -11,7 +11,7 @@ from specdemo.engine.verification import verify
 from specdemo.events import TokenOutcome
 
 NUM_DRAWS = 100_000
-# The tests below raise a false alarm once in a million runs; seeds are fixed, so they do not flicker.
+# The tests below raise a false alarm once in a million runs; with fixed seeds they do not flicker.
 FALSE_ALARM_RATE = 1e-6
 
 TARGET = torch.tensor([0.5, 0.3, 0.2, 0.0, 0.0])

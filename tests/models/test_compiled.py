@@ -5,7 +5,7 @@ import torch
 from transformers import GPT2Config, LlamaConfig
 
 from specdemo.models.compiled import CompiledRunner, Threads, compile_weights, supports
-from tests.models.tiny import tiny_llama
+from tests.models.tiny import tiny_llama, with_features
 
 THREADS = Threads(2)
 TOKEN_IDS = torch.randint(0, 160, (45,), generator=torch.Generator().manual_seed(0)).tolist()
@@ -76,9 +76,7 @@ def test_after_a_rollback_the_cache_is_as_if_nothing_had_been_there() -> None:
 def test_a_cut_head_gives_the_other_tokens_no_probability() -> None:
     model = tiny_llama()
     kept = torch.tensor([3, 9, 50, 51])
-    weights = compile_weights(
-        model.state_dict(), model.config, torch.float32, head_token_ids=kept
-    )
+    weights = compile_weights(model.state_dict(), model.config, torch.float32, head_token_ids=kept)
     logits = CompiledRunner(weights, 8, THREADS).forward(TOKEN_IDS[:3], 3).logits
     whole = runner().forward(TOKEN_IDS[:3], 3).logits
     assert torch.equal(logits[:, kept], whole[:, kept])
@@ -86,17 +84,15 @@ def test_a_cut_head_gives_the_other_tokens_no_probability() -> None:
 
 
 @torch.no_grad()
-def test_features_are_projected_and_added_to_the_embedding() -> None:
-    model = tiny_llama()
-    projection = torch.randn(64, 64) / 8
-    state = {**model.state_dict(), "feature_proj.weight": projection}
+def test_features_are_projected_and_join_before_their_layer() -> None:
+    model = tiny_llama(target_feature_layer=2)
+    projection, features = torch.randn(64, 64) / 8, torch.randn(5, 64)
+    state = {**model.state_dict(), "model.feature_proj.weight": projection}
     weights = compile_weights(state, model.config, torch.float32)
-    features = torch.randn(5, 64)
-    compiled = CompiledRunner(weights, 8, THREADS)
-    assert compiled.reads_features
-    embedded = model.model.embed_tokens(torch.tensor([TOKEN_IDS[:5]])) + features @ projection.T
-    reference = model(inputs_embeds=embedded).logits[0]
-    assert torch.allclose(compiled.forward(TOKEN_IDS[:5], 5, features).logits, reference, atol=2e-5)
+    runner = CompiledRunner(weights, 8, THREADS)
+    assert runner.reads_features
+    logits = runner.forward([1, 2, 3, 4, 5], 5, features).logits
+    assert torch.allclose(logits, with_features(model, features @ projection.T), atol=2e-5)
 
 
 def test_bytes_are_those_of_the_arrays_and_a_shared_embedding_counts_once() -> None:

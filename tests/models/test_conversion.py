@@ -43,7 +43,9 @@ def finish(stages: Generator[str, None, Path]) -> Path:
             return Path(done.value)
 
 
-def test_a_model_is_converted_once(spec: ModelSpec, conversions: list[Path], tmp_path: Path) -> None:
+def test_a_model_is_converted_once(
+    spec: ModelSpec, conversions: list[Path], tmp_path: Path
+) -> None:
     cache = tmp_path / "cache"
     first, second = finish(converted_folder(spec, cache)), finish(converted_folder(spec, cache))
     assert first == second

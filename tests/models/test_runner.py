@@ -5,7 +5,7 @@ import torch
 
 from specdemo.errors import UnsupportedCacheError
 from specdemo.models.runner import HFModelRunner
-from tests.models.tiny import tiny_llama
+from tests.models.tiny import tiny_llama, with_features
 
 TOKEN_IDS = list(range(3, 40))
 
@@ -59,13 +59,13 @@ def test_a_cut_head_gives_the_other_tokens_no_probability() -> None:
 
 
 @torch.no_grad()
-def test_features_are_projected_and_added_to_the_embedding() -> None:
-    model, projection, features = tiny_llama(), torch.randn(64, 64), torch.randn(2, 64)
+def test_features_are_projected_and_join_before_their_layer() -> None:
+    model = tiny_llama(target_feature_layer=2)
+    projection, features = torch.randn(64, 64) / 8, torch.randn(5, 64)
     runner = HFModelRunner(model, 160, feature_proj=projection)
-    embedded = model.model.embed_tokens(torch.tensor([[1, 2]])) + features @ projection.T
-    reference = model(inputs_embeds=embedded).logits[0]
     assert runner.reads_features
-    assert torch.allclose(runner.forward([1, 2], 2, features).logits, reference, atol=1e-5)
+    logits = runner.forward([1, 2, 3, 4, 5], 5, features).logits
+    assert torch.allclose(logits, with_features(model, features @ projection.T), atol=2e-5)
 
 
 def test_a_cache_that_does_not_roll_back_is_refused() -> None:

@@ -25,3 +25,12 @@ def tiny_llama(seed: int = 0, **changes: object) -> LlamaForCausalLM:
     )
     torch.manual_seed(seed)
     return LlamaForCausalLM(config).eval()
+
+
+def with_features(model: LlamaForCausalLM, projected: torch.Tensor) -> torch.Tensor:
+    """Logits (T, V) of tokens 1 … T, with `projected` (T, H) added to the input of layer 2."""
+    add = lambda module, inputs: (inputs[0] + projected, *inputs[1:])  # noqa: E731
+    hook = model.model.layers[2].register_forward_pre_hook(add)
+    logits = model(torch.arange(1, len(projected) + 1).unsqueeze(0)).logits[0]
+    hook.remove()
+    return logits

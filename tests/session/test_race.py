@@ -69,7 +69,9 @@ def finish(session: DecodeSession, request: DecodeRequest, stop: Event | None = 
 def test_both_lanes_end_with_the_same_greedy_answer(
     session: DecodeSession, draft_source: str, order: str
 ) -> None:
-    request = DecodeRequest(prompt="hello", draft_source=draft_source, order=order, max_new_tokens=30)
+    request = DecodeRequest(
+        prompt="hello", draft_source=draft_source, order=order, max_new_tokens=30
+    )
     last = finish(session, request)
     assert last.is_finished
     assert compare(last).same_output is True
@@ -79,7 +81,9 @@ def test_both_lanes_end_with_the_same_greedy_answer(
 def test_the_lane_whose_clock_is_behind_takes_the_next_step(session: DecodeSession) -> None:
     before: Snapshot | None = None
     for snapshot in session.run(DecodeRequest(prompt="hello", max_new_tokens=20), Event()):
-        if before and not (before.normal.trace.finish_reason or before.speculative.trace.finish_reason):
+        if before and not (
+            before.normal.trace.finish_reason or before.speculative.trace.finish_reason
+        ):
             was_behind = before.normal.trace.seconds <= before.speculative.trace.seconds
             assert (snapshot.normal is not before.normal) == was_behind
         before = snapshot
