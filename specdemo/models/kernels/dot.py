@@ -1,0 +1,185 @@
+"""Products of packed matrices with a few rows, in vector instructions. Knows no model.
+
+Each output number is one chain of fused multiply-adds in a fixed order, for any number of rows.
+"""
+
+from __future__ import annotations
+
+# mypy: ignore-errors
+# numba compiles the functions below from their bytecode; its decorators carry no types.
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+MAX_ROWS = 8
+"""Rows in one compiled pass; longer inputs are fed in blocks of this size."""
+
+BLOCK = 4
+"""Outputs computed together: the widths of all matrices are multiples of it."""
+
+LANES = 8
+"""Numbers in one vector operation: the depths of all matrices are multiples of it."""
+
+PAIR = 2
+"""Rows of a matrix whose lanes lie in turn in memory, so that a block is read as one stream."""
+
+_PREFETCH = 1024
+"""How many weights ahead the memory is asked for; measured, the gain is flat around it."""
+
+_VECTOR = ir.VectorType(ir.FloatType(), LANES)
+
+
+def _load_weights(builder, pointer, index, is_bfloat16):
+    """Eight weights as float32; a bfloat16 is the upper half of a float32."""
+    address = builder.gep(pointer, [index])
+    if not is_bfloat16:
+        return builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=4)
+    halves = ir.VectorType(ir.IntType(16), LANES)
+    words = ir.VectorType(ir.IntType(32), LANES)
+    loaded = builder.load(builder.bitcast(address, halves.as_pointer()), align=2)
+    sixteen = ir.Constant(words, [16] * LANES)
+    return builder.bitcast(builder.shl(builder.zext(loaded, words), sixteen), _VECTOR)
+
+
+def _prefetch(builder, pointer, index):
+    """Ask for the cache line that lies `_PREFETCH` weights ahead."""
+    byte_pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+    function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word])
+    prefetch = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch")
+    ahead = builder.add(index, ir.Constant(index.type, _PREFETCH))
+    address = builder.bitcast(builder.gep(pointer, [ahead]), byte_pointer)
+    builder.call(prefetch, [address, word(0), word(3), word(1)])  # read, keep, data
+
+
+def _horizontal_sum(builder, vector):
+    """The sum of the lanes, by halves: a fixed order."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        shape = ir.VectorType(ir.IntType(32), width)
+        low = ir.Constant(shape, list(range(width)))
+        high = ir.Constant(shape, list(range(width, 2 * width)))
+        undefined = ir.Constant(vector.type, ir.Undefined)
+        vector = builder.fadd(
+            builder.shuffle_vector(vector, undefined, low),
+            builder.shuffle_vector(vector, undefined, high),
+        )
+    return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+
+
+def _dot_block(num_rows, num_outputs):
+    """A compiled function `(weights, n, inputs, m, out, column)` that fills a block of `out`.
+
+    out[m + i, column + j] = weights[n + j] · inputs[m + i] for i < num_rows, j < num_outputs.
+    `weights` is packed by `pack_rows`.
+    """
+
+    def codegen(context, builder, signature, args):
+        weights_type, _, inputs_type, _, out_type, _ = signature.args
+        weights, n, inputs, m, out, column = args
+        weights = context.make_array(weights_type)(context, builder, weights)
+        inputs = context.make_array(inputs_type)(context, builder, inputs)
+        out = context.make_array(out_type)(context, builder, out)
+        depth = cgutils.unpack_tuple(builder, weights.shape)[1]
+        width = cgutils.unpack_tuple(builder, out.shape)[1]
+        is_bfloat16 = weights_type.dtype == types.uint16
+        index = ir.IntType(64)
+
+        def offset(first, plus, stride):
+            return builder.mul(builder.add(first, ir.Constant(index, plus)), stride)
+
+        lane_rows = [ir.Constant(index, j % PAIR * LANES) for j in range(num_outputs)]
+        weight_rows = [
+            builder.add(offset(n, j - j % PAIR, depth), lane) for j, lane in enumerate(lane_rows)
+        ]
+        input_rows = [offset(m, i, depth) for i in range(num_rows)]
+        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        sums = [
+            [cgutils.alloca_once_value(builder, zero) for _ in range(num_outputs)]
+            for _ in range(num_rows)
+        ]
+        for row in sums:
+            for cell in row:
+                builder.store(zero, cell)
+        fma = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{LANES}f32"
+        )
+        steps = (ir.Constant(index, 0), depth, ir.Constant(index, LANES))
+        with cgutils.for_range_slice(builder, *steps, intp=index) as (k, _):
+            step = builder.mul(k, ir.Constant(index, PAIR))
+            for row in weight_rows[::PAIR]:
+                _prefetch(builder, weights.data, builder.add(row, step))
+            columns = [
+                _load_weights(builder, weights.data, builder.add(row, step), is_bfloat16)
+                for row in weight_rows
+            ]
+            for i, row in enumerate(input_rows):
+                values = _load_weights(builder, inputs.data, builder.add(row, k), False)
+                for j, loaded in enumerate(columns):
+                    total = builder.call(fma, [loaded, values, builder.load(sums[i][j])])
+                    builder.store(total, sums[i][j])
+        for i in range(num_rows):
+            for j in range(num_outputs):
+                place = builder.add(offset(m, i, width), builder.add(column, ir.Constant(index, j)))
+                total = _horizontal_sum(builder, builder.load(sums[i][j]))
+                builder.store(total, builder.gep(out.data, [place]))
+        return context.get_dummy_value()
+
+    @intrinsic
+    def dot_block(typingctx, weights, n, inputs, m, out, column):
+        integer = types.intp
+        return types.void(weights, integer, inputs, integer, out, integer), codegen
+
+    return dot_block
+
+
+_dot_1x4, _dot_2x4, _dot_3x2 = _dot_block(1, 4), _dot_block(2, 4), _dot_block(3, 2)
+# From three rows on, two outputs at a time: 3 x 4 sums and operands overflow 16 registers.
+_dot_4x2, _dot_5x2, _dot_6x2 = _dot_block(4, 2), _dot_block(5, 2), _dot_block(6, 2)
+
+
+@njit(cache=True)
+def linear_block(weights, block, inputs, num_rows, out, column):
+    """Four outputs of `inputs @ weights.T` for all rows, written from `column` on."""
+    n = block * BLOCK
+    if num_rows == 1:
+        _dot_1x4(weights, n, inputs, 0, out, column)
+    elif num_rows == 2:
+        _dot_2x4(weights, n, inputs, 0, out, column)
+    elif num_rows == 3:
+        _dot_3x2(weights, n, inputs, 0, out, column)
+        _dot_3x2(weights, n + 2, inputs, 0, out, column + 2)
+    elif num_rows == 5:
+        _dot_5x2(weights, n, inputs, 0, out, column)
+        _dot_5x2(weights, n + 2, inputs, 0, out, column + 2)
+    elif num_rows == 6:
+        _dot_6x2(weights, n, inputs, 0, out, column)
+        _dot_6x2(weights, n + 2, inputs, 0, out, column + 2)
+    else:
+        _dot_4x2(weights, n, inputs, 0, out, column)
+        _dot_4x2(weights, n + 2, inputs, 0, out, column + 2)
+        if num_rows == 7:
+            _dot_3x2(weights, n, inputs, 4, out, column)
+            _dot_3x2(weights, n + 2, inputs, 4, out, column + 2)
+        elif num_rows == 8:
+            _dot_4x2(weights, n, inputs, 4, out, column)
+            _dot_4x2(weights, n + 2, inputs, 4, out, column + 2)
+
+
+@njit(cache=True)
+def store_packed(row, position, packed):
+    """Write one row of a matrix that is packed as by `pack_rows`."""
+    depth = row.shape[0]
+    flat = packed.reshape(packed.size)
+    first = (position - position % PAIR) * depth + position % PAIR * LANES
+    for i in range(depth):
+        flat[first + i // LANES * PAIR * LANES + i % LANES] = row[i]
+
+
+def pack_rows(matrix):
+    """`matrix` (..., N, K) with the lanes of each pair of rows in turn, same shape, C order."""
+    *batch, num_rows, depth = matrix.shape
+    pairs = matrix.reshape(*batch, num_rows // PAIR, PAIR, depth // LANES, LANES)
+    return np.ascontiguousarray(np.swapaxes(pairs, -3, -2)).reshape(matrix.shape)

@@ -1,0 +1,222 @@
+"""A Llama forward pass compiled for this processor: the arithmetic, and nothing else.
+
+A decoding pass on a CPU moves every weight once through the processor and does little with it, so
+its cost is the bytes of the weights. Weights may be bfloat16 (kept as uint16) or float32;
+activations, sums and caches are float32 always. Each output number is one chain of fused
+multiply-adds in a fixed order, whatever the number of rows in the pass. Scoring a draft therefore
+gives, bit for bit, the logits that one-token passes would give, in every weight precision.
+
+Knows no tokenizer, no sampling, no file; caches and weights are arrays owned by `compiled.py`.
+"""
+
+from __future__ import annotations
+
+# mypy: ignore-errors
+# numba compiles the functions below from their bytecode; its decorators carry no types.
+import math
+
+import numpy as np
+from numba import njit
+
+from specdemo.engine.rows import exp
+from specdemo.models.kernels.barrier import share, wait_for_all
+from specdemo.models.kernels.dot import BLOCK, PAIR, linear_block, store_packed
+
+
+@njit(cache=True)
+def _rms_norm(hidden, weight, num_rows, epsilon, out):
+    """Root-mean-square normalisation of each row."""
+    width = hidden.shape[1]
+    for row in range(num_rows):
+        total = np.float32(0.0)
+        for i in range(width):
+            total += hidden[row, i] * hidden[row, i]
+        scale = np.float32(1.0) / np.float32(math.sqrt(total / np.float32(width) + epsilon))
+        for i in range(width):
+            out[row, i] = hidden[row, i] * scale * weight[i]
+
+
+@njit(cache=True)
+def _rotate(head, cos, sin):
+    """Rotary position embedding of one head at one position, in place."""
+    half = cos.shape[0]
+    for i in range(half):
+        a, b = head[i], head[i + half]
+        head[i] = a * cos[i] - b * sin[i]
+        head[i + half] = b * cos[i] + a * sin[i]
+
+
+@njit(cache=True)
+def _softmax(scores, length):
+    """Softmax over the first `length` scores, in place."""
+    top = scores[0]
+    for t in range(1, length):
+        top = max(top, scores[t])
+    for t in range(length):
+        scores[t] = exp(scores[t] - top)
+    total = np.float32(0.0)
+    for t in range(length):
+        total += scores[t]
+    for t in range(length):
+        scores[t] /= total
+
+
+@njit(cache=True)
+def _weighted_sum(weights, values, length, out):
+    """Sum over t of weights[t] · values[t]."""
+    for i in range(out.shape[0]):
+        out[i] = np.float32(0.0)
+    for t in range(length):
+        weight = weights[t]
+        for i in range(out.shape[0]):
+            out[i] += weight * values[t, i]
+
+
+@njit(cache=True)
+def _add_projection(weights, first, last, inputs, num_rows, hidden):
+    """hidden += inputs @ weights.T for the blocks from `first` to `last`."""
+    projected = np.empty((num_rows, BLOCK), np.float32)
+    for block in range(first, last):
+        linear_block(weights, block, inputs, num_rows, projected, 0)
+        for row in range(num_rows):
+            for i in range(BLOCK):
+                hidden[row, block * BLOCK + i] += projected[row, i]
+
+
+@njit(cache=True)
+def _add_features(features, first, last, hidden):
+    """hidden += features for the columns from `first` to `last`."""
+    for row in range(len(features)):
+        for n in range(first, last):
+            hidden[row, n] += features[row, n]
+
+
+@njit(cache=True)
+def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotary_sin, out):
+    """Causal attention of one head; `keys` and `values` (T, D) already hold the new rows."""
+    size = keys.shape[1]
+    padded_end = (start + num_rows + BLOCK - 1) // BLOCK * BLOCK
+    queries = np.empty((num_rows, size), np.float32)
+    scores = np.empty((num_rows, padded_end), np.float32)
+    scale = np.float32(1.0 / math.sqrt(size))
+    for row in range(num_rows):
+        queries[row] = qkv[row, head * size : (head + 1) * size] * scale
+        _rotate(queries[row], rotary_cos[start + row], rotary_sin[start + row])
+    for block in range(padded_end // BLOCK):
+        linear_block(keys, block, queries, num_rows, scores, block * BLOCK)
+    for row in range(num_rows):
+        length = start + row + 1
+        _softmax(scores[row], length)
+        _weighted_sum(scores[row], values, length, out[row, head * size : (head + 1) * size])
+
+
+@njit(cache=True)
+def _gate(weights, first, last, inputs, num_rows, activated):
+    """silu(gate) · up for the blocks from `first` to `last`, two of each in a block."""
+    # A block at a time: whole rows lie 12 kB apart and would evict each other from the cache.
+    gate_up = np.empty((num_rows, BLOCK), np.float32)
+    for block in range(first, last):
+        linear_block(weights, block, inputs, num_rows, gate_up, 0)
+        for row in range(num_rows):
+            for i in range(PAIR):
+                gate, up = gate_up[row, i], gate_up[row, PAIR + i]
+                sigmoid = np.float32(1.0) / (np.float32(1.0) + exp(-gate))
+                activated[row, block * PAIR + i] = gate * sigmoid * up
+
+
+@njit(nogil=True, cache=True)
+def llama_pass(
+    thread,  # which of the threads this call is
+    num_threads,  # each makes the same call with its own number
+    counter,  # (1,) int64, zero at the start of the pass
+    start,  # position of the first row: the number of cached tokens
+    num_rows,  # R, from 1 to MAX_ROWS
+    num_logits,  # N: logits are computed for the last N rows
+    hidden,  # (R, H) embedded inputs; afterwards the normed last hidden states
+    features,  # (R, H), added to the residual stream before layer `feature_layer`; may be empty
+    feature_layer,  # from 1 on
+    keys,  # (L, KV, T, D), each (T, D) packed; T is a multiple of BLOCK
+    values,  # (L, KV, T, D)
+    rotary_cos,  # (T, D / 2)
+    rotary_sin,  # (T, D / 2)
+    input_norms,  # (L, H)
+    qkv_weights,  # (L, Q + 2 KV · D, H), packed as all matrices below
+    output_weights,  # (L, H, Q)
+    mlp_norms,  # (L, H)
+    gate_up_weights,  # (L, 2 I, H), rows in turn: two of gate, two of up
+    down_weights,  # (L, H, I)
+    final_norm,  # (H,)
+    head_weights,  # (V, H)
+    epsilon,
+    qkv,  # scratch that the threads share, as the next two: (R, Q + 2 KV · D)
+    attended,  # (R, Q)
+    activated,  # (R, I)
+    logits,  # (N, V)
+):
+    """One thread's share of a forward pass: writes caches, last hidden states and logits."""
+    num_layers, num_kv_heads, _, size = keys.shape
+    width = hidden.shape[1]
+    num_heads = attended.shape[1] // size
+    normed = np.empty((num_rows, width), np.float32)
+    qkv_first, qkv_last = share(qkv_weights.shape[1] // BLOCK, thread, num_threads)
+    head_first, head_last = share(num_heads, thread, num_threads)
+    width_first, width_last = share(width // BLOCK, thread, num_threads)
+    gate_first, gate_last = share(gate_up_weights.shape[1] // BLOCK, thread, num_threads)
+    expected = 0
+
+    for layer in range(num_layers):
+        _rms_norm(hidden, input_norms[layer], num_rows, epsilon, normed)
+        weights = qkv_weights[layer]
+        for block in range(qkv_first, qkv_last):
+            linear_block(weights, block, normed, num_rows, qkv, block * BLOCK)
+        expected += num_threads
+        wait_for_all(counter, expected)
+
+        if thread == 0:
+            for row in range(num_rows):
+                for kv_head in range(num_kv_heads):
+                    first = (num_heads + kv_head) * size
+                    key = qkv[row, first : first + size]
+                    _rotate(key, rotary_cos[start + row], rotary_sin[start + row])
+                    store_packed(key, start + row, keys[layer, kv_head])
+                    first += num_kv_heads * size
+                    values[layer, kv_head, start + row] = qkv[row, first : first + size]
+        expected += num_threads
+        wait_for_all(counter, expected)
+
+        for head in range(head_first, head_last):
+            kv_head = head * num_kv_heads // num_heads
+            _attend(
+                head, kv_head, start, num_rows, qkv,
+                keys[layer, kv_head], values[layer, kv_head], rotary_cos, rotary_sin, attended,
+            )  # fmt: skip
+        expected += num_threads
+        wait_for_all(counter, expected)
+
+        weights = output_weights[layer]
+        _add_projection(weights, width_first, width_last, attended, num_rows, hidden)
+        expected += num_threads
+        wait_for_all(counter, expected)
+
+        _rms_norm(hidden, mlp_norms[layer], num_rows, epsilon, normed)
+        weights = gate_up_weights[layer]
+        _gate(weights, gate_first, gate_last, normed, num_rows, activated)
+        expected += num_threads
+        wait_for_all(counter, expected)
+
+        weights = down_weights[layer]
+        _add_projection(weights, width_first, width_last, activated, num_rows, hidden)
+        if layer + 1 == feature_layer:
+            _add_features(features, width_first * BLOCK, width_last * BLOCK, hidden)
+        expected += num_threads
+        wait_for_all(counter, expected)
+
+    _rms_norm(hidden, final_norm, num_rows, epsilon, normed)
+    first, last = share(head_weights.shape[0] // BLOCK, thread, num_threads)
+    if num_logits > 0:
+        judged = normed[num_rows - num_logits :]
+        for block in range(first, last):
+            linear_block(head_weights, block, judged, num_logits, logits, block * BLOCK)
+    wait_for_all(counter, expected + num_threads)
+    if thread == 0:
+        hidden[:num_rows] = normed
