@@ -3,8 +3,9 @@
     python benchmarks/exactness.py                 everything, resumable, into exactness.json
     python benchmarks/exactness.py --sample        6 prompts, 1 and 5 draft tokens, nothing written
 
-In float32 a difference is a failure unless a float64 recomputation of its position gives a gap between the
-two likeliest tokens below 1e-5; each such tie is listed. In bfloat16 our lanes are compared with each other.
+In float32 a difference is a failure unless a float64 recomputation of its position gives a gap
+between the two likeliest tokens below 1e-5; each such tie is listed. In bfloat16 our two lanes are
+compared with each other.
 """
 
 from __future__ import annotations

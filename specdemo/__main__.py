@@ -14,7 +14,7 @@ from specdemo.errors import SpecdemoError
 from specdemo.events import JudgedToken, TokenOutcome
 from specdemo.metrics import RunMetrics, compare, run_metrics
 from specdemo.session import DecodeRequest, DecodeSession
-from specdemo.session.request import DEVICES, DRAFT_SOURCES, PRECISION_NAMES
+from specdemo.session.request import DEVICES, DRAFT_LENGTHS, DRAFT_SOURCES, PRECISION_NAMES
 from specdemo.settings import read_settings
 from specdemo.trace import LaneSnapshot, Snapshot
 
@@ -46,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     defaults = {field.name: field.default for field in fields(DecodeRequest)}
     run.add_argument("--prompt", required=True)
     run.add_argument("--draft-source", choices=DRAFT_SOURCES)
+    run.add_argument("--draft-length", choices=DRAFT_LENGTHS)
     run.add_argument("--num-draft-tokens", type=int, metavar="N")
     run.add_argument("--temperature", type=float, metavar="T", help="0 is greedy")
     run.add_argument("--top-k", type=int, metavar="K", help="0 is off")

@@ -103,6 +103,32 @@ class ModelDrafter:
         return Proposal(self._sampler.sample(distribution), distribution, seconds, warped.tops[0])
 
 
+class HybridDrafter:
+    """Copies from the text where it repeats itself, and asks the model elsewhere."""
+
+    def __init__(self, ngram: NgramDrafter, model: ModelDrafter) -> None:
+        self._ngram = ngram
+        self._model = model
+
+    def prefill(self, token_ids: Sequence[int], hidden: torch.Tensor) -> float:
+        return self._model.prefill(token_ids, hidden)
+
+    def propose(self, token_ids: Sequence[int], num_draft_tokens: int) -> Iterator[Proposal]:
+        copied = self._ngram.propose(token_ids, num_draft_tokens)
+        first = next(copied, None)
+        if first is None:
+            yield from self._model.propose(token_ids, num_draft_tokens)
+        else:
+            yield first
+            yield from copied
+
+    def observe(self, hidden: torch.Tensor) -> None:
+        self._model.observe(hidden)
+
+    def rollback(self, keep: int) -> None:
+        self._model.rollback(keep)
+
+
 class NgramDrafter:
     """Drafts what followed the last tokens earlier in the text (prompt lookup, Saxena 2023).
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
+from specdemo.engine.draft_length import DraftLength
 from specdemo.engine.drafting import Clock
 from specdemo.engine.protocols import Drafter, ModelRunner, Proposal
 from specdemo.engine.sampling import Sampler
@@ -30,7 +31,7 @@ def generate(
     sampler: Sampler,
     prompt_token_ids: Sequence[int],
     *,
-    num_draft_tokens: int,
+    draft_length: DraftLength,
     max_new_tokens: int,
     end_token_ids: frozenset[int],
     should_stop: Callable[[], bool] = lambda: False,
@@ -39,8 +40,8 @@ def generate(
 ) -> Generator[DecodeEvent, None, None]:
     """Decode after a prompt of at least one token, one event per forward pass.
 
-    The drafter proposes γ = `num_draft_tokens` tokens a round, fewer where `max_new_tokens` leaves
-    less room; the target judges them in one pass. Between rounds the target's cache holds the
+    The drafter proposes as many tokens a round as `draft_length` wants and `max_new_tokens` leaves
+    room for; the target judges them in one pass. Between rounds the target's cache holds the
     sequence without its last token. No time span contains a `yield`.
     """
     sequence = list(prompt_token_ids)
@@ -57,14 +58,14 @@ def generate(
         proposals: list[Proposal] = []
         # The target adds a token of its own, so the draft may fill all places but one.
         room = last_length - len(sequence) - 1
-        drafting = drafter.propose(sequence, min(num_draft_tokens, room))
+        drafting = drafter.propose(sequence, room)
         round_seconds = 0.0
         while True:
             if should_stop():
                 yield DecodeFinished(FinishReason.STOPPED)
                 return
             started = clock()
-            proposal = next(drafting, None)
+            proposal = next(drafting, None) if draft_length.wants_more(proposals) else None
             seconds = clock() - started
             round_seconds += seconds
             if proposal is None:
@@ -89,7 +90,9 @@ def generate(
         draft_seconds = sum(proposal.forward_seconds for proposal in proposals)
         round_seconds += clock() - started
         overhead_seconds = round_seconds - draft_seconds - verify_seconds
-        yield RoundVerified(Round(index, judged, draft_seconds, verify_seconds, overhead_seconds))
+        finished = Round(index, judged, draft_seconds, verify_seconds, overhead_seconds)
+        draft_length.observe(finished)
+        yield RoundVerified(finished)
 
         if sequence[-1] in end_token_ids:
             yield DecodeFinished(FinishReason.END_OF_TEXT)

@@ -105,7 +105,10 @@ def soften(logits: torch.Tensor, params: SamplingParams) -> Warped:
     Tokens as likely as the last one kept stay too.
     """
     if logits.device.type == "cpu":
-        numbers = rows.softmax(logits.numpy(), params.temperature, params.top_k, params.top_p)
+        # Plain floats and ints: the function is compiled anew for every other type.
+        numbers = rows.softmax(
+            logits.numpy(), float(params.temperature), int(params.top_k), float(params.top_p)
+        )
         probs = torch.from_numpy(numbers)
     else:
         probs = torch.softmax(logits / params.temperature, dim=-1)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 
-from specdemo.engine.drafting import ModelDrafter, NgramDrafter, NoDrafter
+from specdemo.engine.draft_length import (
+    AdaptiveLength,
+    ConfidenceLength,
+    DraftLength,
+    FixedLength,
+    HeuristicLength,
+)
+from specdemo.engine.drafting import HybridDrafter, ModelDrafter, NgramDrafter, NoDrafter
 from specdemo.engine.generation import generate
 from specdemo.engine.protocols import Drafter
 from specdemo.engine.sampling import Sampler
@@ -14,6 +21,7 @@ from specdemo.models.loading import ModelPair, SizedRunner
 from specdemo.models.memory import peak_bytes
 from specdemo.models.tokenization import Pieces
 from specdemo.session.request import DecodeRequest
+from specdemo.settings import Limits
 from specdemo.trace import LaneSnapshot, MemorySample, RunTrace, advance
 
 
@@ -28,18 +36,19 @@ class Lane:
         draft_source: str,
         should_stop: Callable[[], bool],
     ) -> None:
-        capacity = len(prompt_token_ids) + request.max_new_tokens + request.num_draft_tokens
+        capacity = len(prompt_token_ids) + request.max_new_tokens
         sampler = Sampler(request.sampling_params, request.seed)
         self._pair = pair
         self._target = pair.new_target_runner(capacity)
-        self._draft = pair.new_draft_runner(capacity) if draft_source == "model" else None
+        needs_model = draft_source in ("model", "hybrid")
+        self._draft = pair.new_draft_runner(capacity) if needs_model else None
         self._pieces = Pieces(pair.tokenizer, prompt_token_ids)
         self._events: Generator[DecodeEvent, None, None] = generate(
             self._target,
             new_drafter(draft_source, self._draft, sampler, pair.vocab_size),
             sampler,
             prompt_token_ids,
-            num_draft_tokens=request.num_draft_tokens,
+            draft_length=new_draft_length(request),
             max_new_tokens=request.max_new_tokens,
             end_token_ids=pair.tokenizer.end_token_ids,
             should_stop=should_stop,
@@ -120,9 +129,24 @@ def new_drafter(
     """The drafter that a draft source stands for."""
     if source == "none":
         return NoDrafter()
-    if source == "ngram" or runner is None:
+    if runner is None:
         return NgramDrafter(vocab_size)
-    return ModelDrafter(runner, sampler)
+    model = ModelDrafter(runner, sampler)
+    return HybridDrafter(NgramDrafter(vocab_size), model) if source == "hybrid" else model
+
+
+def new_draft_length(request: DecodeRequest) -> DraftLength:
+    """The policy that the request asks for, with a memory of its own."""
+    maximum = Limits().num_draft_tokens
+    match request.draft_length:
+        case "heuristic":
+            return HeuristicLength(request.num_draft_tokens, maximum)
+        case "confidence":
+            return ConfidenceLength(maximum)
+        case "adaptive":
+            return AdaptiveLength(maximum)
+        case _:
+            return FixedLength(request.num_draft_tokens)
 
 
 def known_ids(tokens: Iterable[JudgedToken]) -> list[int]:

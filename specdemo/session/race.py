@@ -31,7 +31,10 @@ from specdemo.session.request import DecodeRequest
 from specdemo.settings import Settings
 from specdemo.trace import BestNormal, Environment, Snapshot
 
-_WARM_UP = DecodeRequest(prompt="Write one sentence about the sea.", max_new_tokens=12)
+_WARM_UP = DecodeRequest(
+    prompt="Write one sentence about the sea.", draft_source="hybrid", max_new_tokens=12
+)
+_WARM_UPS = (_WARM_UP, replace(_WARM_UP, temperature=0.7, top_p=0.9, repetition_penalty=1.1))
 
 
 class DecodeSession:
@@ -65,7 +68,8 @@ class DecodeSession:
             reset_peak(spec.device)
             final = yield from race(pair, request, prompt_token_ids, stop.is_set)
             if not stop.is_set() and resolve_precision("auto", spec.device) != spec.precision:
-                yield replace(final, best_normal=self._best_normal(spec, request, prompt_token_ids))
+                best = self._best_normal(spec, request, prompt_token_ids, stop.is_set)
+                yield replace(final, best_normal=best)
 
     @contextmanager
     def _device(self, should_stop: Callable[[], bool]) -> Iterator[bool]:
@@ -85,8 +89,12 @@ class DecodeSession:
         return pair
 
     def _best_normal(
-        self, spec: LoadedSpec, request: DecodeRequest, prompt_token_ids: list[int]
-    ) -> BestNormal:
+        self,
+        spec: LoadedSpec,
+        request: DecodeRequest,
+        prompt_token_ids: list[int],
+        should_stop: Callable[[], bool],
+    ) -> BestNormal | None:
         """Normal decoding of the same prompt in this machine's fastest precision, really run.
 
         Its weights are held beside the loaded pair's only while they are measured.
@@ -95,11 +103,11 @@ class DecodeSession:
         settings = self._settings
         pair = run_through(load_pair(best, settings.cache_folder, settings.num_threads))
         warm_up(pair)
-        lane = Lane(pair, request, prompt_token_ids, "none", lambda: False)
+        lane = Lane(pair, request, prompt_token_ids, "none", should_stop)
         while not lane.is_finished:
             lane.step()
-        speed = run_metrics(lane.trace).tokens_per_second or 0.0
-        return BestNormal(best.precision, speed)
+        speed = run_metrics(lane.trace).tokens_per_second
+        return BestNormal(best.precision, speed) if speed else None
 
 
 def race(
@@ -172,10 +180,10 @@ def encode_prompt(pair: ModelPair, request: DecodeRequest) -> list[int]:
 
 
 def warm_up(pair: ModelPair) -> None:
-    """Run both lanes briefly, so that no first-time cost falls into a measured run."""
-    token_ids = encode_prompt(pair, _WARM_UP)
-    for _ in race(pair, _WARM_UP, token_ids, lambda: False):
-        pass
+    """Run both lanes briefly, greedy and sampling: no measured run pays a first-time cost."""
+    for request in _WARM_UPS:
+        for _ in race(pair, request, encode_prompt(pair, request), lambda: False):
+            pass
 
 
 def describe(pair: ModelPair) -> Environment:

@@ -9,7 +9,8 @@ from specdemo.errors import InvalidRequestError, PromptTooLongError
 from specdemo.models.catalog import PAIRS
 from specdemo.settings import Limits
 
-DRAFT_SOURCES = ("model", "ngram", "none")
+DRAFT_SOURCES = ("model", "ngram", "hybrid", "none")
+DRAFT_LENGTHS = ("fixed", "heuristic", "confidence", "adaptive")
 PRECISION_NAMES = ("auto", "float32", "bfloat16")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 ORDERS = ("race", "one_after_another")
@@ -28,7 +29,8 @@ class DecodeRequest:
     """What to run, validated on creation; raises `InvalidRequestError`.
 
     An empty `system_prompt` leaves the model's own. `top_k` 0 and `top_p` 1 are off,
-    temperature 0 is greedy.
+    temperature 0 is greedy. `num_draft_tokens` is the length of a fixed draft and of the first of a
+    heuristic one; the other policies choose up to `Limits.num_draft_tokens`.
     """
 
     prompt: str
@@ -40,6 +42,7 @@ class DecodeRequest:
     device: str = "auto"
     draft_source: str = "model"
     num_draft_tokens: int = 4
+    draft_length: str = "fixed"
     temperature: float = 0.0
     top_k: int = 0
     top_p: float = 1.0
@@ -61,6 +64,7 @@ class DecodeRequest:
         _check_choice("precision", self.precision, PRECISION_NAMES)
         _check_choice("device", self.device, DEVICES)
         _check_choice("draft source", self.draft_source, DRAFT_SOURCES)
+        _check_choice("draft length", self.draft_length, DRAFT_LENGTHS)
         _check_choice("order", self.order, ORDERS)
         _check_number("draft tokens", self.num_draft_tokens, 1, limits.num_draft_tokens)
         _check_number("temperature", self.temperature, 0.0, 5.0)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import torch
 
-from specdemo.engine.drafting import ModelDrafter, NgramDrafter
+from specdemo.engine.draft_length import FixedLength
+from specdemo.engine.drafting import HybridDrafter, ModelDrafter, NgramDrafter, NoDrafter
 from specdemo.engine.generation import generate
 from specdemo.engine.sampling import Sampler, SamplingParams
 from specdemo.events import RoundVerified, TokenOutcome
@@ -45,7 +46,7 @@ def test_each_committed_token_is_drafted_from_with_the_feature_of_the_position_b
     length = 3
     for event in generate(
         target, ModelDrafter(draft, sampler), sampler, [0, 1, 2],
-        num_draft_tokens=3, max_new_tokens=16, end_token_ids=frozenset(),
+        draft_length=FixedLength(3), max_new_tokens=16, end_token_ids=frozenset(),
     ):  # fmt: skip
         if isinstance(event, RoundVerified):
             # Position 0 has nothing before it; position i is given the hidden state of i − 1.
@@ -60,7 +61,7 @@ def test_a_feature_reading_draft_that_agrees_is_accepted_whole() -> None:
     drafter = ModelDrafter(FeatureRunner(chain(9)), sampler)
     events = generate(
         TableRunner(chain(9)), drafter, sampler, [0],
-        num_draft_tokens=3, max_new_tokens=8, end_token_ids=frozenset(),
+        draft_length=FixedLength(3), max_new_tokens=8, end_token_ids=frozenset(),
     )  # fmt: skip
     rounds = [event.round for event in events if isinstance(event, RoundVerified)]
     assert [r.num_accepted_tokens for r in rounds] == [3, 3]
@@ -85,7 +86,43 @@ def test_a_round_without_a_match_is_a_normal_token() -> None:
     sampler = Sampler(SamplingParams(), 0)
     events = generate(
         TableRunner(chain(50)), NgramDrafter(50), sampler, [0],
-        num_draft_tokens=4, max_new_tokens=5, end_token_ids=frozenset(),
+        draft_length=FixedLength(4), max_new_tokens=5, end_token_ids=frozenset(),
     )  # fmt: skip
     outcomes = [t.outcome for e in events if isinstance(e, RoundVerified) for t in e.round.judged]
     assert outcomes == [TokenOutcome.NORMAL] * 5
+
+
+def hybrid(target: TableRunner, table: torch.Tensor, sampler: Sampler, prompt: list[int]):  # type: ignore[no-untyped-def]
+    model = ModelDrafter(FeatureRunner(table), sampler)
+    return generate(
+        target, HybridDrafter(NgramDrafter(len(table)), model), sampler, prompt,
+        draft_length=FixedLength(3), max_new_tokens=14, end_token_ids=frozenset(),
+    )  # fmt: skip
+
+
+def test_a_hybrid_copies_where_the_text_repeats_itself_and_asks_the_model_elsewhere() -> None:
+    sampler = Sampler(SamplingParams(), 0)
+    rounds = [
+        event.round
+        for event in hybrid(TableRunner(chain(6)), chain(6), sampler, [0])
+        if isinstance(event, RoundVerified)
+    ]
+    copied = [r.judged[0].source_position is not None for r in rounds if r.num_draft_tokens]
+    assert copied[0] is False
+    assert copied[-1] is True
+
+
+def test_a_hybrid_draft_keeps_the_greedy_answer() -> None:
+    sampler = Sampler(SamplingParams(), 0)
+    table = random_table(7, 5)
+    answers = []
+    for events in (
+        hybrid(TableRunner(table), random_table(7, 6), sampler, [0, 1, 0, 1]),
+        generate(
+            TableRunner(table), NoDrafter(), sampler, [0, 1, 0, 1],
+            draft_length=FixedLength(0), max_new_tokens=14, end_token_ids=frozenset(),
+        ),
+    ):  # fmt: skip
+        rounds = [event.round for event in events if isinstance(event, RoundVerified)]
+        answers.append([t.token_id for r in rounds for t in r.output_tokens])
+    assert answers[0] == answers[1]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from specdemo.engine.draft_length import FixedLength
 from specdemo.engine.drafting import ModelDrafter, NgramDrafter, NoDrafter
 from specdemo.engine.generation import cut_at_end, generate
 from specdemo.engine.protocols import Drafter
@@ -48,7 +49,7 @@ def run(
             drafter,
             sampler or Sampler(SamplingParams(), 0),
             prompt,
-            num_draft_tokens=num_draft_tokens,
+            draft_length=FixedLength(num_draft_tokens),
             max_new_tokens=max_new_tokens,
             end_token_ids=ends,
             should_stop=should_stop,
@@ -139,7 +140,7 @@ def test_the_targets_cache_lags_the_sequence_by_one_token() -> None:
     length = 3
     for event in generate(
         target, ModelDrafter(draft, sampler), sampler, [0, 1, 2],
-        num_draft_tokens=4, max_new_tokens=20, end_token_ids=frozenset(),
+        draft_length=FixedLength(4), max_new_tokens=20, end_token_ids=frozenset(),
     ):  # fmt: skip
         if isinstance(event, RoundVerified):
             length += len(event.round.output_tokens)
@@ -153,7 +154,7 @@ def test_both_caches_hold_the_sequence_and_nothing_refused() -> None:
     sequence = [0, 1, 2]
     for event in generate(
         target, ModelDrafter(draft, sampler), sampler, sequence,
-        num_draft_tokens=4, max_new_tokens=20, end_token_ids=frozenset(),
+        draft_length=FixedLength(4), max_new_tokens=20, end_token_ids=frozenset(),
     ):  # fmt: skip
         if isinstance(event, RoundVerified):
             sequence = [*sequence, *(t.token_id or 0 for t in event.round.output_tokens)]
@@ -220,7 +221,7 @@ def test_no_time_span_contains_the_readers_time() -> None:
     trace = RunTrace()
     for event in generate(
         target, ModelDrafter(draft, sampler, clock), sampler, [0, 1],
-        num_draft_tokens=3, max_new_tokens=8, end_token_ids=frozenset(), clock=clock,
+        draft_length=FixedLength(3), max_new_tokens=8, end_token_ids=frozenset(), clock=clock,
     ):  # fmt: skip
         trace = advance(trace, event)
         clock.now += 1000.0  # the reader draws for a long time
