@@ -1,0 +1,12 @@
+// Title, pair and purpose. No value: only words.
+const root = element.firstElementChild;
+const heading = make("div", "sd-title");
+heading.append(worded("h1", "", "title"), make("span", "sd-pair", props.pair));
+root.append(heading, worded("p", "", "subtitle"));
+const draw = () => {
+  relabel(root);
+  document.documentElement.lang = props.language;
+  document.title = word("title");
+};
+watch("words", draw);
+draw();

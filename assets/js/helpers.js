@@ -1,0 +1,34 @@
+// Shared by every view. All text reaches the page through textContent, never through markup.
+const make = (tag, className = "", text = "") => {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text) node.textContent = text;
+  return node;
+};
+
+// An element whose text is the word of that key, in whichever language is chosen.
+const worded = (tag, className, key) => {
+  const node = make(tag, className);
+  node.dataset.word = key;
+  return node;
+};
+
+const word = (key) => props.words[key] ?? "";
+
+const fill = (key, values) =>
+  word(key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+
+const relabel = (root) => {
+  root.lang = props.language;
+  for (const node of root.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
+};
+
+const number = (value, digits) =>
+  value === null || value === undefined
+    ? "–"
+    : value.toLocaleString(props.language, {
+        minimumFractionDigits: digits,
+        maximumFractionDigits: digits,
+      });
+
+const speedupText = (value) => (value ? `${number(value, 2)}×` : "–");

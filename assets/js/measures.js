@@ -1,0 +1,61 @@
+// The comparison below the lanes: speedup, acceptance, tokens per pass, and whether the output is equal.
+function measure(name) {
+  const cell = make("div", `sd-measure sd-measure-${name}`);
+  const value = make("b", "", "–");
+  const note = make("small");
+  cell.append(worded("span", "", name), value, note);
+  return { cell, value, note };
+}
+
+const measures = {
+  speedup: measure("speedup"),
+  acceptance_rate: measure("acceptance_rate"),
+  mean_acceptance_length: measure("mean_acceptance_length"),
+  output: measure("output"),
+};
+const bestNormal = make("p", "sd-best");
+measures.output.cell.append(bestNormal);
+
+function drawTotals() {
+  const totals = view.totals;
+  for (const [name, item] of Object.entries(lanes)) {
+    const run = totals?.[name];
+    item.figures.rate.textContent = number(run?.rate, 1);
+    item.figures.seconds.textContent = number(run?.seconds, 2);
+    item.figures.first.textContent = run?.first ? `${number(run.first, 2)}` : "–";
+    item.figures.tokens.textContent = run ? number(run.tokens, 0) : "–";
+  }
+  const fast = totals?.speculative;
+  const put = (name, value, note) => {
+    measures[name].value.textContent = value;
+    measures[name].note.textContent = note;
+  };
+  const isFaster = (totals?.speedup ?? 1) >= 1;
+  root.classList.toggle("sd-slower", !isFaster);
+  put("speedup", speedupText(totals?.speedup), !totals?.speedup ? "" : totals.finished ? word(isFaster ? "faster" : "slower") : word("so_far"));
+  put(
+    "acceptance_rate",
+    fast && fast.alpha !== null ? fast.alpha.toLocaleString(props.language, { style: "percent", maximumFractionDigits: 0 }) : "–",
+    fast?.tested ? fill("acceptance_rate_sub", fast) : "",
+  );
+  put("mean_acceptance_length", number(fast?.tau, 2), word("mean_acceptance_length_sub"));
+  put("output", ...outputWords(totals));
+  bestNormal.textContent = totals?.best
+    ? fill("best_normal", {
+        precision: totals.best[0],
+        rate: number(totals.best[1], 1),
+        speedup: speedupText(totals.speedup_over_best),
+      })
+    : "";
+}
+
+function outputWords(totals) {
+  measures.output.cell.dataset.match = "";
+  if (!totals) return ["–", word("output_waiting")];
+  if (!totals.greedy) return ["≈", word("output_sampling")];
+  if (!totals.normal.tokens || !totals.speculative.tokens) return ["–", word("output_waiting")];
+  measures.output.cell.dataset.match = totals.same ? "same" : "different";
+  if (totals.same) return ["✓", word(totals.finished ? "output_same" : "output_same_so_far")];
+  return ["≠", `${fill("output_differs", { index: totals.difference + 1 })}. ${word("output_differs_tie")}`];
+}
+

@@ -1,0 +1,259 @@
+// Two lanes of tokens, the comparison, the legend and the verdict of one token.
+// The value is a growing string of JSON lines; only the unread tail is parsed.
+const WORD_JOINER = "\u2060"; // a seam never starts a line
+const STATES = ["pending", "accepted", "rejected", "untested", "resampled", "bonus"];
+let firstLine = "";
+let consumed = 0;
+let view = emptyView();
+
+function emptyView() {
+  return { run: null, environment: null, totals: null, verdict: null, isOver: false };
+}
+
+// --- the frame, built once -------------------------------------------------------------------
+function lane(name) {
+  const frame = make("section", "sd-lane");
+  frame.dataset.lane = name;
+  const head = make("header");
+  const titles = make("div", "sd-lane-title");
+  titles.append(worded("h2", "", `lane_${name}`), worded("p", "", `lane_${name}_sub`));
+  const figures = { rate: make("b"), seconds: make("b"), first: make("b"), tokens: make("b") };
+  const list = make("div", "sd-figures");
+  for (const [key, label] of [
+    ["rate", "tokens_per_second"],
+    ["seconds", "seconds"],
+    ["first", "first_token"],
+    ["tokens", "tokens"],
+  ]) {
+    const cell = make("span", `sd-figure sd-figure-${key}`);
+    cell.append(figures[key], worded("small", "", label));
+    list.append(cell);
+  }
+  head.append(titles, list);
+  const box = make("div", "sd-box");
+  box.setAttribute("role", "listbox");
+  box.tabIndex = 0;
+  const context = make("p", "sd-context");
+  const text = make("div", "sd-text");
+  box.append(context, text);
+  const copy = worded("button", "sd-copy", "copy");
+  copy.type = "button";
+  copy.disabled = true;
+  copy.addEventListener("click", () => copyAnswer(name));
+  frame.append(head, box, copy);
+  return { frame, box, context, text, figures, copy, answer: null, pending: [], keepsUp: true };
+}
+
+const lanes = { normal: lane("normal"), speculative: lane("speculative") };
+
+function legend() {
+  const list = make("ul", "sd-legend");
+  for (const state of STATES) {
+    const item = make("li");
+    item.append(chipNode(state, "", `state_${state}`), worded("small", "", `state_${state}_sub`));
+    list.append(item);
+  }
+  const seam = make("li");
+  seam.append(make("span", "sd-seam", WORD_JOINER), worded("small", "", "seam_sub"));
+  list.append(seam);
+  return list;
+}
+
+const finalOnly = make("label", "sd-switch");
+const finalBox = make("input");
+finalBox.type = "checkbox";
+finalBox.addEventListener("change", () => {
+  root.classList.toggle("sd-final-only", finalBox.checked);
+});
+finalOnly.append(finalBox, worded("span", "", "final_only"));
+
+const legendBar = make("div", "sd-legend-bar");
+legendBar.append(legend(), finalOnly);
+const laneRow = make("div", "sd-lanes");
+laneRow.append(lanes.normal.frame, lanes.speculative.frame);
+const measureRow = make("div", "sd-measures");
+measureRow.append(...Object.values(measures).map((item) => item.cell));
+const environment = make("p", "sd-environment");
+const weightsNote = worded("p", "sd-environment", "weights_note");
+root.append(laneRow, measureRow, legendBar, verdict, environment, weightsNote);
+
+// --- reading the lines -----------------------------------------------------------------------
+function read() {
+  const value = props.value || "";
+  const first = value.slice(0, value.indexOf("\n"));
+  if (first !== firstLine) startOver(first);
+  const fresh = value.slice(consumed);
+  consumed = value.length;
+  for (const line of fresh.split("\n")) if (line) apply(JSON.parse(line));
+  for (const item of Object.values(lanes)) if (item.keepsUp) item.box.scrollTop = item.box.scrollHeight;
+  drawTotals();
+}
+
+function startOver(first) {
+  firstLine = first;
+  consumed = 0;
+  view = { ...emptyView(), environment: view.environment };
+  for (const item of Object.values(lanes)) {
+    item.text.replaceChildren();
+    Object.assign(item, { answer: null, pending: [], keepsUp: true });
+    item.copy.disabled = true;
+    item.frame.dataset.state = "waiting";
+  }
+  drawVerdict();
+}
+
+function apply([kind, ...rest]) {
+  const actions = { run, environment: setEnvironment, pending, round, totals: setTotals, end, failed };
+  actions[kind](...rest);
+}
+
+function run(id, prompt, isChat, turns) {
+  view.run = { prompt, isChat, turns };
+  drawContext();
+}
+
+function setEnvironment(values) {
+  view.environment = values;
+  drawEnvironment();
+}
+
+function setTotals(values) {
+  view.totals = values;
+}
+
+function pending(name, text) {
+  const item = lanes[name];
+  item.frame.dataset.state = "live";
+  const chip = token(name, text, "pending", []);
+  item.pending.push(chip);
+  item.text.append(chip);
+}
+
+function round(name, index, chips) {
+  const item = lanes[name];
+  item.frame.dataset.state = "live";
+  for (const chip of item.pending) chip.remove();
+  item.pending = [];
+  const fresh = document.createDocumentFragment();
+  chips.forEach(([text, outcome, numbers], position) => {
+    fresh.append(token(name, text, outcome, numbers, index));
+    const isLast = position === chips.length - 1;
+    if (isLast && name === "speculative") fresh.append(make("span", "sd-seam", WORD_JOINER));
+    // A plain token holds its own line breaks; in a box they are glyphs, and the breaks follow it.
+    if (isOutput(outcome) && outcome !== "normal") fresh.append(text.replace(/[^\n]/g, ""));
+  });
+  item.text.append(fresh);
+}
+
+function end(name, reason, text, [, outcome, numbers]) {
+  const item = lanes[name];
+  for (const chip of item.pending) chip.remove();
+  item.pending = [];
+  if (numbers.length) item.text.append(token(name, "", outcome, numbers));
+  if (reason === "end_of_text") markEnd(item);
+  item.frame.dataset.state = reason;
+  item.answer = text;
+  item.copy.disabled = !text;
+}
+
+function markEnd(item) {
+  const kept = item.text.querySelectorAll(".sd-chip:not(.is-rejected, .is-untested)");
+  const last = kept[kept.length - 1];
+  if (!last) return;
+  last.classList.add("is-end");
+  last.title = word("end_of_text");
+}
+
+function failed() {
+  view.isOver = true;
+  for (const item of Object.values(lanes)) {
+    for (const chip of item.pending) chip.remove();
+    item.pending = [];
+    if (item.frame.dataset.state === "live") item.frame.dataset.state = "stopped";
+  }
+}
+
+const isOutput = (outcome) => outcome !== "rejected" && outcome !== "untested";
+
+// --- pointing at tokens, with the mouse, a finger or the arrow keys ---------------------------
+for (const item of Object.values(lanes)) {
+  const chips = () => [...item.text.querySelectorAll(".sd-chip")].filter((chip) => chip.offsetParent);
+  item.box.addEventListener("mouseover", (event) => choose(event.target.closest?.(".sd-chip")));
+  item.box.addEventListener("focusin", (event) => choose(event.target.closest?.(".sd-chip")));
+  item.box.addEventListener("click", (event) => event.target.closest?.(".sd-text .sd-chip")?.focus());
+  item.box.addEventListener("scroll", () => {
+    item.keepsUp = item.box.scrollTop + item.box.clientHeight > item.box.scrollHeight - 24;
+  });
+  item.box.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const all = step || event.key === "Home" || event.key === "End" ? chips() : [];
+    if (!all.length) return;
+    event.preventDefault();
+    const at = all.indexOf(document.activeElement);
+    const next = { Home: 0, End: all.length - 1 }[event.key] ?? Math.max(0, Math.min(all.length - 1, at + step));
+    all[next].focus({ preventScroll: true });
+    all[next].scrollIntoView({ block: "nearest" });
+  });
+}
+
+// --- words -----------------------------------------------------------------------------------
+function drawContext() {
+  for (const item of Object.values(lanes)) {
+    item.context.replaceChildren();
+    const { run } = view;
+    if (!run) {
+      item.context.append(worded("span", "sd-quiet", "empty_lane"));
+      relabel(item.context);
+      continue;
+    }
+    for (const [role, text] of run.turns) addTurn(item.context, role === "user" ? "you" : "model", text);
+    if (run.isChat) addTurn(item.context, "you", run.prompt);
+    else item.context.append(run.prompt);
+    item.box.classList.toggle("is-completion", !run.isChat);
+  }
+}
+
+function addTurn(parent, who, text) {
+  const turn = make("span", "sd-turn");
+  turn.append(worded("b", "", who), ` ${text}`);
+  parent.append(turn);
+  relabel(turn);
+}
+
+function drawEnvironment() {
+  environment.textContent = view.environment ? fill("environment", view.environment) : "";
+}
+
+// Browsers keep the clipboard from pages served over plain http, localhost excepted.
+function copyWithoutClipboard(text) {
+  const field = make("textarea", "sd-unseen");
+  field.value = text;
+  root.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
+
+async function copyAnswer(name) {
+  const { answer, copy } = lanes[name];
+  if (navigator.clipboard) await navigator.clipboard.writeText(answer);
+  else copyWithoutClipboard(answer);
+  copy.textContent = word("copied");
+  setTimeout(() => (copy.textContent = word("copy")), 1500);
+}
+
+function drawWords() {
+  relabel(root);
+  for (const [name, item] of Object.entries(lanes)) {
+    item.box.setAttribute("aria-label", fill("answer_of", { lane: word(`lane_${name}`) }));
+  }
+  drawContext();
+  drawEnvironment();
+  drawVerdict();
+  drawTotals();
+}
+
+watch("value", read);
+watch("words", drawWords);
+drawWords();
+read();

@@ -1,0 +1,69 @@
+"""The page's fields and the request that they describe. Knows no component."""
+
+from __future__ import annotations
+
+from secrets import randbelow
+from typing import NamedTuple
+
+from specdemo.session import ChatTurn, DecodeRequest
+
+DEFAULTS = DecodeRequest(prompt="?")
+_SEED_LIMIT = 2**31
+
+
+class Form(NamedTuple):
+    """The page's fields, in the order in which they are wired."""
+
+    prompt: str | None
+    precision: str
+    mode: str
+    draft_source: str
+    num_draft_tokens: float | None
+    temperature: float | None
+    top_k: float | None
+    top_p: float | None
+    repetition_penalty: float | None
+    seed: float | None
+    max_new_tokens: float | None
+    order: str
+    system_prompt: str | None
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a number was left empty."""
+        numbers = (
+            self.num_draft_tokens,
+            self.temperature,
+            self.top_k,
+            self.top_p,
+            self.repetition_penalty,
+            self.seed,
+            self.max_new_tokens,
+        )
+        return None in numbers
+
+
+def request_from(form: Form, conversation: tuple[ChatTurn, ...] = ()) -> DecodeRequest:
+    """The request that a form without gaps describes; raises InvalidRequestError."""
+    is_chat = form.mode == "chat"
+    return DecodeRequest(
+        prompt=form.prompt or "",
+        is_chat=is_chat,
+        system_prompt=(form.system_prompt or "").strip(),
+        history=conversation if is_chat else (),
+        precision=form.precision,
+        draft_source=form.draft_source,
+        num_draft_tokens=int(form.num_draft_tokens or 0),
+        temperature=float(form.temperature or 0),
+        top_k=int(form.top_k or 0),
+        top_p=float(form.top_p or 0),
+        repetition_penalty=float(form.repetition_penalty or 0),
+        seed=int(form.seed or 0),
+        max_new_tokens=int(form.max_new_tokens or 0),
+        order=form.order,
+    )
+
+
+def new_seed() -> int:
+    """A seed that is most likely another one."""
+    return randbelow(_SEED_LIMIT)

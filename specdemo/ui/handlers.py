@@ -1,0 +1,245 @@
+"""What happens when something is pressed: values in, values out.
+
+Knows no component, no HTML and no formula.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from secrets import token_hex
+from threading import Event
+from typing import Protocol
+
+from specdemo import metrics
+from specdemo.errors import SpecdemoError
+from specdemo.events import FinishReason
+from specdemo.session import ChatTurn, DecodeRequest
+from specdemo.trace import Snapshot
+from specdemo.ui.form import DEFAULTS, Form, request_from
+from specdemo.ui.json_view import encode
+from specdemo.ui.live_chart import charts_value
+from specdemo.ui.pacing import Pacer, Ticker
+from specdemo.ui.token_stream import Opening, StreamLines
+from specdemo.ui.visitors import Visitor, Visitors
+
+_LOGGER = logging.getLogger(__name__)
+_TOTALS_SECONDS = 0.25
+_CHARTS_SECONDS = 0.6
+_RUN_PROMPT_CHARACTERS = 60
+_MAX_LISTED_RUNS = 50
+
+
+class Session(Protocol):
+    """What the page needs of a session."""
+
+    def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+        """Load the models, a sentence per stage."""
+
+    def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
+        """One snapshot per forward pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """One line in the list of this visit's runs."""
+
+    time: float
+    prompt: str
+    source: str
+    normal: float | None
+    speculative: float | None
+    speedup: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What changed on the page; `None` leaves a part as it is."""
+
+    stream: str | None = None
+    charts: str | None = None
+    status: str | None = None
+    is_running: bool | None = None
+    chosen_precision: str | None = None
+    conversation: tuple[ChatTurn, ...] | None = None
+    runs: tuple[ListedRun, ...] | None = None
+
+
+class Handlers:
+    """One session, many visitors."""
+
+    def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
+        self._session = session
+        self._clock = clock
+        self.visitors = Visitors()
+
+    def load(self, precision: str) -> Iterator[str]:
+        """Status values while the models load."""
+        yield status("busy", "status_loading")
+        try:
+            for sentence in self._session.load(DEFAULTS.pair, precision, DEFAULTS.device):
+                yield _said("busy", sentence)
+            yield status("info", "status_ready")
+        except SpecdemoError as error:
+            yield _said("error", str(error))
+        except Exception:
+            _LOGGER.exception("loading failed")
+            yield status("error", "status_unexpected")
+
+    def race(
+        self,
+        session_hash: str | None,
+        form: Form,
+        language: str,
+        runs: tuple[ListedRun, ...],
+        conversation: tuple[ChatTurn, ...] = (),
+    ) -> Iterator[Update]:
+        """Updates until both lanes have ended, or one sentence that says why they could not."""
+        if form.has_gaps:
+            yield Update(status=status("error", "number_missing"), is_running=False)
+            return
+        visitor = self.visitors.enter(session_hash)
+        visitor.stop = Event()
+        lines: StreamLines | None = None
+        try:
+            request = request_from(form, conversation)
+            visitor.last_request = request
+            lines = StreamLines(_opening(request))
+            running = status("busy", "status_running")
+            yield Update(stream=lines.value, status=running, is_running=True)
+            yield from self._updates(visitor, request, lines, language, runs)
+        except SpecdemoError as error:
+            yield _broken_off(lines, _said("error", str(error)))
+        except Exception:
+            _LOGGER.exception("a run failed")
+            yield _broken_off(lines, status("error", "status_unexpected"))
+
+    def again(
+        self,
+        session_hash: str | None,
+        form: Form,
+        language: str,
+        runs: tuple[ListedRun, ...],
+    ) -> Iterator[Update]:
+        """The form once more; after a follow-up, that turn of the conversation once more."""
+        last = self.visitors.enter(session_hash).last_request
+        if last is None or not last.history:
+            return self.race(session_hash, form, language, runs)
+        form = form._replace(prompt=last.prompt)
+        return self.race(session_hash, form, language, runs, last.history)
+
+    def stop(self, session_hash: str | None) -> str:
+        """Ask this visitor's run to end after the present pass."""
+        self.visitors.enter(session_hash).stop.set()
+        return status("busy", "status_stopping")
+
+    def charts(self, session_hash: str | None, language: str) -> str:
+        """The charts of this visitor's last run, in another language."""
+        return charts_value(self.visitors.enter(session_hash).last_snapshot, language)
+
+    def _updates(
+        self,
+        visitor: Visitor,
+        request: DecodeRequest,
+        lines: StreamLines,
+        language: str,
+        runs: tuple[ListedRun, ...],
+    ) -> Iterator[Update]:
+        pacer = Pacer(request.num_draft_tokens)
+        totals_ticker, charts_ticker = Ticker(_TOTALS_SECONDS), Ticker(_CHARTS_SECONDS)
+        snapshot: Snapshot | None = None
+        with closing(self._session.run(request, visitor.stop)) as snapshots:  # type: ignore[type-var]
+            for snapshot in snapshots:
+                now = self._clock()
+                if not snapshot.is_finished and not pacer.is_due(snapshot, now):
+                    continue
+                lines.add_tokens(snapshot)
+                charts = None
+                if totals_ticker.is_due(now) or snapshot.is_finished:
+                    lines.add_totals(snapshot)
+                    totals_ticker.done(now, self._clock())
+                elif charts_ticker.is_due(now):
+                    charts = charts_value(snapshot, language)
+                    charts_ticker.done(now, self._clock())
+                yield Update(
+                    stream=lines.value, charts=charts, status=_measuring(request, snapshot)
+                )
+        visitor.last_snapshot = snapshot or visitor.last_snapshot
+        if snapshot is None:  # stopped before the device was free
+            yield Update(status=status("done", "status_stopped"), is_running=False)
+        else:
+            lines.add_tokens(snapshot)
+            lines.add_totals(snapshot)
+            yield _finished(request, snapshot, lines, language, runs)
+
+
+def _opening(request: DecodeRequest) -> Opening:
+    turns = tuple((turn.role, turn.text) for turn in request.history)
+    return Opening(token_hex(4), request.prompt, request.is_chat, turns)
+
+
+def _finished(
+    request: DecodeRequest,
+    snapshot: Snapshot,
+    lines: StreamLines,
+    language: str,
+    runs: tuple[ListedRun, ...],
+) -> Update:
+    answer = snapshot.speculative.text
+    turns = (*request.history, ChatTurn("user", request.prompt), ChatTurn("assistant", answer))
+    return Update(
+        stream=lines.value,
+        charts=charts_value(snapshot, language),
+        status=_closing_status(snapshot),
+        is_running=False,
+        chosen_precision=snapshot.environment.precision if request.precision == "auto" else None,
+        conversation=turns if request.is_chat and answer else (),
+        runs=(_listed(request, snapshot), *runs)[:_MAX_LISTED_RUNS],
+    )
+
+
+def _measuring(request: DecodeRequest, snapshot: Snapshot) -> str | None:
+    """After a race in a chosen precision, normal decoding may still run in the fastest one."""
+    may_go_on = snapshot.is_finished and request.precision != DEFAULTS.precision
+    return status("busy", "status_measuring") if may_go_on else None
+
+
+def _closing_status(snapshot: Snapshot) -> str:
+    reasons = {lane.trace.finish_reason for lane in (snapshot.normal, snapshot.speculative)}
+    if FinishReason.STOPPED in reasons:
+        return status("done", "status_stopped")
+    speedup = metrics.compare(snapshot).speedup
+    if speedup is None:
+        return status("done", "status_finished")
+    key = "status_finished_faster" if speedup >= 1 else "status_finished_slower"
+    return status("done", key, {"speedup": speedup})
+
+
+def _listed(request: DecodeRequest, snapshot: Snapshot) -> ListedRun:
+    comparison = metrics.compare(snapshot)
+    return ListedRun(
+        time=time.time(),
+        prompt=request.prompt[:_RUN_PROMPT_CHARACTERS],
+        source=request.draft_source,
+        normal=metrics.run_metrics(snapshot.normal.trace).tokens_per_second,
+        speculative=metrics.run_metrics(snapshot.speculative.trace).tokens_per_second,
+        speedup=comparison.speedup,
+    )
+
+
+def _broken_off(lines: StreamLines | None, sentence: str) -> Update:
+    if lines is not None:
+        lines.add_failure()
+    return Update(stream=lines.value if lines else None, status=sentence, is_running=False)
+
+
+def status(kind: str, key: str, values: Mapping[str, float] | None = None) -> str:
+    """A value for the status line: a word, and numbers to fill in."""
+    return encode({"kind": kind, "word": key, "values": values or {}})
+
+
+def _said(kind: str, sentence: str) -> str:
+    return encode({"kind": kind, "text": sentence})

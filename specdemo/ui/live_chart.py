@@ -1,0 +1,45 @@
+"""Figures to JSON, and the component that redraws them in place.
+
+`gr.Plot` tears its figure down at each update; Plotly's own `react` does not. Knows no formula and
+no colour: figures come in the light theme's colours, the page swaps them for the dark ones.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gradio as gr
+import plotly
+
+from specdemo import charts
+from specdemo.palette import dark_colours
+from specdemo.trace import LaneSnapshot, Snapshot
+from specdemo.ui.json_view import encode, json_view
+from specdemo.ui.wording import DEFAULT_LANGUAGE, words
+
+PLOTLY_SCRIPT = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+_EMPTY_LANES = {"normal": LaneSnapshot(), "speculative": LaneSnapshot()}
+
+
+def live_chart() -> gr.HTML:
+    """Three charts side by side; the script comes from the installed Python package."""
+    head = f'<script src="gradio_api/file={PLOTLY_SCRIPT.as_posix()}"></script>'
+    return json_view(
+        "charts", value=charts_value(None, DEFAULT_LANGUAGE), head=head, dark=dark_colours()
+    )
+
+
+def charts_value(snapshot: Snapshot | None, language: str) -> str:
+    """All charts of this moment, or empty ones, each with its text for screen readers."""
+    lanes = charts.lanes_of(snapshot) if snapshot else _EMPTY_LANES
+    return encode(
+        [
+            {
+                "key": chart.key,
+                "text": chart.text,
+                "figure": json.loads(chart.figure.to_json()),
+            }
+            for chart in charts.charts(lanes, words(language))
+        ]
+    )

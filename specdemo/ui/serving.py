@@ -1,0 +1,67 @@
+"""How the page is served: theme, colours, files and the queue. Knows no component and no run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from specdemo.palette import LANE_COLOURS, STATE_STYLES
+from specdemo.settings import ASSETS_FOLDER, Settings
+from specdemo.ui.live_chart import PLOTLY_SCRIPT
+
+MAX_WAITING = 64
+_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
+_MONO_FONTS = ["ui-monospace", "Consolas", "monospace"]
+
+
+def launch(page: gr.Blocks, settings: Settings, **changes: Any) -> Any:
+    """Serve the page; `changes` go to Gradio's own `launch`."""
+    gr.set_static_paths([PLOTLY_SCRIPT])
+    page.queue(max_size=MAX_WAITING)
+    options: dict[str, Any] = {
+        "server_name": settings.host,
+        "server_port": settings.port,
+        "share": False,
+        "ssr_mode": False,
+        "run_history": False,
+        "footer_links": [],
+        "theme": theme(),
+        "css": stylesheet(),
+    }
+    return page.launch(**{**options, **changes})
+
+
+def theme() -> gr.themes.Base:
+    """Gradio's own theme with the fonts of the viewer's system: nothing is fetched."""
+    return gr.themes.Default(
+        primary_hue="teal",
+        neutral_hue="slate",
+        radius_size="lg",
+        font=_FONTS,
+        font_mono=_MONO_FONTS,
+    ).set(
+        input_placeholder_color="*neutral_500",
+        input_placeholder_color_dark="*neutral_400",
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_dark="*primary_700",
+        button_primary_background_fill_hover_dark="*primary_600",
+    )
+
+
+def stylesheet() -> str:
+    """The palette as custom properties, then the page's own rules."""
+    rules = (ASSETS_FOLDER / "css" / "page.css").read_text(encoding="utf-8")
+    return "\n".join([_variables(":root", is_dark=False), _variables(".dark", is_dark=True), rules])
+
+
+def _variables(selector: str, *, is_dark: bool) -> str:
+    values = {
+        f"lane-{lane}": colour.dark if is_dark else colour.light
+        for lane, colour in LANE_COLOURS.items()
+    }
+    for state, style in STATE_STYLES.items():
+        values[f"{state}-fill"] = style.fill_dark if is_dark else style.fill_light
+        values[f"{state}-ink"] = style.ink_dark if is_dark else style.ink_light
+    return f"{selector} {{ " + " ".join(f"--sd-{k}: {v};" for k, v in values.items()) + " }"

@@ -1,0 +1,41 @@
+"""One entry per visitor, from the first click to the closed tab.
+
+The only mutable state that the page keeps for the whole process. Knows no component.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Event
+
+from specdemo.session import DecodeRequest
+from specdemo.trace import Snapshot
+
+
+@dataclass(slots=True)
+class Visitor:
+    """What the page remembers of one visitor."""
+
+    stop: Event = field(default_factory=Event)
+    last_request: DecodeRequest | None = None
+    last_snapshot: Snapshot | None = None
+
+
+class Visitors:
+    """Visitors by Gradio's session hash."""
+
+    def __init__(self) -> None:
+        self._by_session: dict[str, Visitor] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_session)
+
+    def enter(self, session_hash: str | None) -> Visitor:
+        """The visitor of a session, met now or before."""
+        return self._by_session.setdefault(session_hash or "", Visitor())
+
+    def leave(self, session_hash: str | None) -> None:
+        """Stop and forget the visitor."""
+        visitor = self._by_session.pop(session_hash or "", None)
+        if visitor is not None:
+            visitor.stop.set()

@@ -1,0 +1,197 @@
+"""Connects the page's components to the handlers. Knows no HTML and no formula."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict
+from typing import Any
+
+import gradio as gr
+
+from specdemo.session import ChatTurn
+from specdemo.ui.form import Form, new_seed
+from specdemo.ui.handlers import Handlers, ListedRun, Session, Update, status
+from specdemo.ui.json_view import encode
+from specdemo.ui.labels import choices_of
+from specdemo.ui.layout import PRECISIONS, Page, draw_page
+from specdemo.ui.wording import preferred_language, words
+
+_SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
+DEVICE = "device"  # concurrency_id of every handler that uses the device
+
+
+def build_page(session: Session) -> gr.Blocks:
+    """The whole page on a session, ready to be launched."""
+    handlers = Handlers(session)
+    with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
+        page = draw_page()
+        _wire_words(page, handlers, blocks)
+        _wire_form(page)
+        _wire_runs(page, handlers)
+        _wire_visit(page, handlers, blocks)
+    return blocks
+
+
+def _wire_words(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
+    def greet(request: gr.Request) -> list[Any]:
+        language = preferred_language(request.headers.get("accept-language", ""))
+        charts = handlers.charts(request.session_hash, language)
+        return [language, *page.labels.updates(language, {page.charts: charts})]
+
+    def switch(language: str, request: gr.Request) -> list[Any]:
+        charts = handlers.charts(request.session_hash, language)
+        return page.labels.updates(language, {page.charts: charts})
+
+    blocks.load(
+        greet, outputs=[page.language, *page.labels.components], queue=False, show_progress="hidden"
+    )
+    page.language.input(
+        switch,
+        inputs=page.language,
+        outputs=page.labels.components,
+        queue=False,
+        show_progress="hidden",
+    )
+
+
+def _wire_form(page: Page) -> None:
+    for application, button in page.examples:
+
+        def choose(prompt: str, application: Any = application) -> tuple[str, str]:
+            mode = "chat" if application.is_chat else "completion"
+            return application.prompt_after(prompt), mode
+
+        button.click(
+            choose,
+            inputs=page.prompt,
+            outputs=[page.prompt, page.settings.mode],
+            queue=False,
+            show_progress="hidden",
+        )
+    page.settings.temperature.change(
+        lambda temperature: gr.update(interactive=bool(temperature)),
+        inputs=page.settings.temperature,
+        outputs=page.again,
+        queue=False,
+        show_progress="hidden",
+    )
+
+
+def _wire_runs(page: Page, handlers: Handlers) -> None:
+    def race(
+        request: gr.Request, language: str, runs: tuple[ListedRun, ...], *values: Any
+    ) -> Iterator[list[Any]]:
+        form = Form(*values)
+        yield from _drawn(page, handlers.race(request.session_hash, form, language, runs), language)
+
+    def ask(
+        request: gr.Request,
+        language: str,
+        runs: tuple[ListedRun, ...],
+        prompt: str,
+        conversation: tuple[ChatTurn, ...],
+        *values: Any,
+    ) -> Iterator[list[Any]]:
+        form = Form(*values)._replace(prompt=prompt)
+        updates = handlers.race(request.session_hash, form, language, runs, conversation)
+        yield from _drawn(page, updates, language)
+
+    def again(
+        request: gr.Request, language: str, runs: tuple[ListedRun, ...], *values: Any
+    ) -> Iterator[list[Any]]:
+        updates = handlers.again(request.session_hash, Form(*values), language, runs)
+        yield from _drawn(page, updates, language)
+
+    context = [page.language, page.listed_runs]
+    queued = _on_the_device(page)
+    asked = [*context, page.follow_up, page.conversation, *page.form]
+    race_wanted = [page.race.click, page.prompt.submit]
+    follow_up_wanted = [page.ask.click, page.follow_up.submit]
+    # Said in the browser, and wired first: the handlers of one click run in their order.
+    gr.on([*race_wanted, *follow_up_wanted], None, outputs=page.status, js=_SAY_WAITING)
+    gr.on(race_wanted, race, inputs=[*context, *page.form], **queued)
+    gr.on(follow_up_wanted, ask, inputs=asked, **queued)
+    fresh = page.again.click(new_seed, outputs=page.settings.seed, queue=False)
+    fresh.then(again, inputs=[*context, *page.form], **queued)
+
+
+def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
+    def stop(request: gr.Request) -> str:
+        return handlers.stop(request.session_hash)
+
+    def leave(request: gr.Request) -> None:
+        handlers.visitors.leave(request.session_hash)
+
+    loading: dict[str, Any] = {
+        "inputs": page.precision,
+        "outputs": page.status,
+        "concurrency_id": DEVICE,
+        "show_progress": "hidden",
+    }
+    blocks.load(handlers.load, **loading)
+    page.precision.input(handlers.load, **loading)
+    page.stop.click(stop, outputs=page.status, queue=False, show_progress="hidden")
+    blocks.unload(leave)
+
+
+def _on_the_device(page: Page) -> dict[str, Any]:
+    """One run at a time, whoever asks; the status line shows the place in the queue."""
+    return {
+        "outputs": _run_outputs(page),
+        "concurrency_id": DEVICE,
+        "concurrency_limit": 1,
+        "show_progress": "minimal",
+        "show_progress_on": page.status,
+    }
+
+
+def _run_outputs(page: Page) -> list[gr.blocks.Block]:
+    return [
+        page.stage,
+        page.charts,
+        page.status,
+        page.race,
+        page.stop,
+        page.follow_up,
+        page.ask,
+        page.precision,
+        page.conversation,
+        page.listed_runs,
+        page.runs,
+    ]
+
+
+def _drawn(page: Page, updates: Iterator[Update], language: str) -> Iterator[list[Any]]:
+    """Updates as the values of `_run_outputs`; closing this closes the run."""
+    with closing(updates):  # type: ignore[type-var]
+        for update in updates:
+            changes = _changes(page, update, language)
+            yield [changes.get(component, gr.skip()) for component in _run_outputs(page)]
+
+
+def _changes(page: Page, update: Update, language: str) -> dict[gr.blocks.Block, Any]:
+    changes: dict[gr.blocks.Block, Any] = {
+        page.stage: update.stream,
+        page.charts: update.charts,
+        page.status: update.status,
+        page.conversation: update.conversation,
+        page.listed_runs: update.runs,
+    }
+    if update.is_running is not None:
+        changes[page.race] = gr.update(interactive=not update.is_running)
+        changes[page.stop] = gr.update(interactive=update.is_running)
+    if update.conversation is not None:
+        changes[page.follow_up] = gr.update(value="", interactive=bool(update.conversation))
+        changes[page.ask] = gr.update(interactive=bool(update.conversation))
+    if update.runs is not None:
+        changes[page.runs] = encode([asdict(run) for run in update.runs])
+    if update.chosen_precision is not None:
+        spoken = words(language)
+        label = spoken["precision_auto_chose"].format(precision=update.chosen_precision)
+        others = [
+            (shown, value) for shown, value in choices_of(PRECISIONS, spoken) if value != "auto"
+        ]
+        changes[page.precision] = gr.update(choices=[(label, "auto"), *others])
+    return {component: change for component, change in changes.items() if change is not None}

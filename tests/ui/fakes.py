@@ -1,0 +1,237 @@
+"""A session that needs no model: scripted snapshots with every kind of token.
+
+Run as a module, it serves the page on this session: `python -m tests.ui.fakes`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Event
+
+from specdemo.errors import InvalidRequestError
+from specdemo.events import (
+    DecodeEvent,
+    DecodeFinished,
+    FinishReason,
+    JudgedToken,
+    PrefillFinished,
+    Round,
+    RoundVerified,
+    TokenDrafted,
+    TokenOutcome,
+)
+from specdemo.session import DecodeRequest
+from specdemo.trace import (
+    BestNormal,
+    Environment,
+    LaneSnapshot,
+    MemorySample,
+    RunTrace,
+    Snapshot,
+    advance,
+)
+
+ENVIRONMENT = Environment(
+    device="cpu",
+    processor="Imaginary Processor 9000 @ 2.0 GHz",
+    num_threads=2,
+    precision="bfloat16",
+    pair="SmolLM2-135M-Instruct + 4-layer draft",
+    versions=(("torch", "2.13.0"), ("transformers", "5.24.0"), ("gradio", "6.31.0")),
+)
+
+ANSWER = (
+    "The sky looks blue because air scatters short waves of sunlight far more than long ones. "
+    "Light from the sun holds every colour; on its way through the air the blue part is thrown in "
+    "all directions, so it reaches your eye from everywhere.\n\nAt sunset the path is longer:\n"
+    "\t- most blue is scattered away,\n\t- red and orange remain 🌅.\n\n"
+    "<b>That</b> is why `${evening}` {{skies}} glow, and why 東京 looks the same."
+)
+
+A, R, U, S, B, N = (
+    TokenOutcome.ACCEPTED,
+    TokenOutcome.REJECTED,
+    TokenOutcome.UNTESTED,
+    TokenOutcome.RESAMPLED,
+    TokenOutcome.BONUS,
+    TokenOutcome.NORMAL,
+)
+# How many of the drafts each round keeps, over and over.
+KEPT = (5, 2, 4, 0, 5, 3, 1, 5, 5, 2)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A token and its text."""
+
+    token_id: int
+    piece: str
+
+
+def tokens_of(text: str) -> list[Word]:
+    """Crude tokens: words with their leading space; an emoji is two tokens, the first one empty."""
+    pieces: list[str] = []
+    for character in text:
+        if character == "🌅":
+            pieces += ["", character]
+        elif character in " \n\t-" or not pieces or pieces[-1][-1:] in "\n\t":
+            pieces.append(character)
+        else:
+            pieces[-1] += character
+    return [Word(index + 10, piece) for index, piece in enumerate(pieces)]
+
+
+def judged(word: Word, outcome: TokenOutcome) -> JudgedToken:
+    """A token with numbers that fit its fate."""
+    numbers = {
+        A: (0.62, 0.41, 0.37),
+        R: (0.11, 0.58, 0.83),
+        U: (None, 0.33, None),
+        S: (0.47, 0.02, None),
+        B: (0.71, None, None),
+        N: (0.66, None, None),
+    }[outcome]
+    return JudgedToken(word.token_id, outcome, *numbers)
+
+
+@dataclass
+class FakeSession:
+    """Answers `ANSWER`, or the prompt itself when it is asked to echo; slowly when asked to."""
+
+    pass_seconds: float = 0.0
+    answer: str = ANSWER
+    fails_with: Exception | None = None
+    num_open_runs: int = 0
+
+    def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+        """Two stages."""
+        yield "Reading the imaginary weights …"
+        self._pass()
+        yield "Warming up …"
+        self._pass()
+
+    def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
+        """Both lanes, whichever clock is behind."""
+        if not request.prompt.strip():
+            raise InvalidRequestError("Type a prompt first.")
+        self.num_open_runs += 1
+        try:
+            yield from self._race(request, stop)
+        finally:
+            self.num_open_runs -= 1
+
+    def _race(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
+        echo = request.prompt if "echo" in request.prompt else self.answer
+        words = tokens_of(echo)[: request.max_new_tokens]
+        lanes = [LaneSnapshot(), LaneSnapshot()]
+        steps = [normal_steps(words), speculative_steps(words, request.num_draft_tokens)]
+        while any(lane.trace.finish_reason is None for lane in lanes):
+            running = [i for i in (0, 1) if lanes[i].trace.finish_reason is None]
+            behind = min(running, key=lambda i: lanes[i].trace.seconds)
+            event, pieces = next(steps[behind])
+            if stop.is_set():
+                event, pieces = DecodeFinished(FinishReason.STOPPED), ()
+            lanes[behind] = advanced(lanes[behind], event, pieces, has_draft=behind == 1)
+            self._pass(20 if "slowly" in request.prompt else 1)
+            if self.fails_with and len(lanes[1].trace.rounds) > 3:
+                raise self.fails_with
+            yield Snapshot(
+                *lanes,
+                ENVIRONMENT,
+                is_greedy=request.temperature == 0,
+                best_normal=BestNormal("float32", 27.4) if request.seed == 7 else None,
+            )
+
+    def _pass(self, times: int = 1) -> None:
+        if self.pass_seconds:
+            time.sleep(self.pass_seconds * times)
+
+
+def normal_steps(words: list[Word]) -> Iterator[tuple[DecodeEvent, tuple[str, ...]]]:
+    """One token per round."""
+    yield PrefillFinished(12, 0.09, 0.0, 0.002), ()
+    for index, word in enumerate(words):
+        seconds = 0.040 + 0.004 * (index % 3)
+        yield (
+            RoundVerified(Round(index, (judged(word, N),), 0.0, seconds, 0.001)),
+            (word.piece,),
+        )
+    yield DecodeFinished(FinishReason.MAX_NEW_TOKENS), ()
+
+
+def speculative_steps(
+    words: list[Word], num_draft_tokens: int
+) -> Iterator[tuple[DecodeEvent, tuple[str, ...]]]:
+    """Drafts of which some are kept, by the table `KEPT`."""
+    yield PrefillFinished(12, 0.09, 0.02, 0.002), ()
+    at = index = 0
+    while at < len(words):
+        room = min(num_draft_tokens, len(words) - at - 1)
+        kept = min(KEPT[index % len(KEPT)], room)
+        drafted = [
+            words[at + i] if i < kept else Word(3, [" maybe", "\n", " the"][i % 3])
+            for i in range(room)
+        ]
+        for word in drafted:
+            yield TokenDrafted(index, word.token_id, 0.4, 0.006), (word.piece,)
+        fates = [A] * kept + ([R] + [U] * (room - kept - 1) if kept < room else [])
+        tokens = [judged(word, fate) for word, fate in zip(drafted, fates, strict=True)]
+        tokens.append(judged(words[at + kept], B if kept == room else S))
+        pieces = (*(word.piece for word in drafted), words[at + kept].piece)
+        yield RoundVerified(Round(index, tuple(tokens), 0.006 * room, 0.052, 0.001)), pieces
+        at, index = at + kept + 1, index + 1
+    yield DecodeFinished(FinishReason.MAX_NEW_TOKENS), ()
+
+
+def advanced(
+    lane: LaneSnapshot, event: DecodeEvent, pieces: tuple[str, ...], *, has_draft: bool
+) -> LaneSnapshot:
+    """The lane after an event, with its words and one more memory sample."""
+    trace = advance(lane.trace, event)
+    all_pieces, pending = lane.pieces, lane.pending_pieces
+    if isinstance(event, TokenDrafted):
+        pending = (*pending, *pieces)
+    if isinstance(event, RoundVerified):
+        all_pieces, pending = (*all_pieces, pieces), ()
+    return LaneSnapshot(
+        trace=trace,
+        pieces=all_pieces,
+        pending_pieces=pending,
+        text=answer_text(trace, all_pieces),
+        memory=(*lane.memory, memory(trace, has_draft=has_draft)),
+    )
+
+
+def answer_text(trace: RunTrace, pieces: tuple[tuple[str, ...], ...]) -> str:
+    """The pieces of the output tokens."""
+    return "".join(
+        piece
+        for finished, texts in zip(trace.rounds, pieces, strict=True)
+        for token, piece in zip(finished.judged, texts, strict=True)
+        if token.outcome.is_output
+    )
+
+
+def memory(trace: RunTrace, *, has_draft: bool) -> MemorySample:
+    """Bytes like those of the bundled pair."""
+    used = 46_080 * (12 + len(trace.output_tokens))
+    return MemorySample(
+        seconds=trace.seconds,
+        target_weights_bytes=269_060_352,
+        draft_weights_bytes=28_400_000 if has_draft else 0,
+        target_cache_bytes=11_800_000,
+        target_cache_used_bytes=used,
+        draft_cache_bytes=1_600_000 if has_draft else 0,
+        draft_cache_used_bytes=used // 8 if has_draft else 0,
+        peak_bytes=742_000_000,
+    )
+
+
+if __name__ == "__main__":
+    from specdemo.settings import read_settings
+    from specdemo.ui.serving import launch
+    from specdemo.ui.wiring import build_page
+
+    launch(build_page(FakeSession(pass_seconds=0.02)), read_settings())

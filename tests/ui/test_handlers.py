@@ -1,0 +1,216 @@
+"""What the page does when something is pressed, without a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from specdemo.errors import ModelLoadError
+from specdemo.session import ChatTurn
+from specdemo.ui.form import Form, request_from
+from specdemo.ui.handlers import Handlers, Update
+from tests.ui.fakes import ANSWER, FakeSession
+
+FORM = Form(
+    prompt="Why is the sky blue?",
+    precision="auto",
+    mode="chat",
+    draft_source="model",
+    num_draft_tokens=5,
+    temperature=0.0,
+    top_k=0,
+    top_p=1.0,
+    repetition_penalty=1.0,
+    seed=42,
+    max_new_tokens=40,
+    order="race",
+    system_prompt="",
+)
+
+
+class FakeClock:
+    """A clock that moves on by the same step whenever it is read."""
+
+    def __init__(self, step: float = 0.05) -> None:
+        self._now, self._step = 0.0, step
+
+    def __call__(self) -> float:
+        self._now += self._step
+        return self._now
+
+
+def handlers(session: FakeSession) -> Handlers:
+    return Handlers(session, clock=FakeClock())
+
+
+def status(update: Update) -> dict[str, object]:
+    assert update.status is not None
+    value: dict[str, object] = json.loads(update.status)
+    return value
+
+
+def test_the_form_becomes_the_request_field_by_field() -> None:
+    form = FORM._replace(
+        mode="completion",
+        draft_source="ngram",
+        num_draft_tokens=3.0,
+        temperature=0.7,
+        top_k=40.0,
+        top_p=0.9,
+        repetition_penalty=1.2,
+        seed=7.0,
+        max_new_tokens=64.0,
+        order="one_after_another",
+        system_prompt=" Be brief. ",
+    )
+    request = request_from(form)
+    assert not request.is_chat
+    assert (request.draft_source, request.order) == ("ngram", "one_after_another")
+    assert (request.num_draft_tokens, request.top_k, request.seed) == (3, 40, 7)
+    assert (request.temperature, request.top_p, request.repetition_penalty) == (0.7, 0.9, 1.2)
+    assert (request.max_new_tokens, request.system_prompt) == (64, "Be brief.")
+
+
+def test_a_race_starts_running_and_ends_not_running() -> None:
+    first, *_, last = handlers(FakeSession()).race("visitor", FORM, "en", ())
+    assert first.is_running is True
+    assert last.is_running is False
+    assert status(last)["word"] == "status_finished_faster"
+    assert last.chosen_precision == "bfloat16"
+
+
+def test_only_auto_tells_what_it_chose() -> None:
+    *_, last = handlers(FakeSession()).race("visitor", FORM._replace(precision="float32"), "en", ())
+    assert last.chosen_precision is None
+
+
+def test_a_finished_run_is_listed_first() -> None:
+    page = handlers(FakeSession())
+    *_, one = page.race("visitor", FORM, "en", ())
+    assert one.runs is not None
+    *_, two = page.race("visitor", FORM._replace(prompt="Another one"), "en", one.runs)
+    assert two.runs is not None
+    assert [run.prompt for run in two.runs] == ["Another one", "Why is the sky blue?"]
+    assert all(run.speedup and run.speedup > 1 for run in two.runs)
+
+
+def test_stop_ends_the_run_with_its_partial_numbers() -> None:
+    page = handlers(FakeSession())
+    updates = page.race("visitor", FORM, "en", ())
+    for _ in range(3):
+        next(updates)
+    page.stop("visitor")
+    *_, last = updates
+    assert status(last)["word"] == "status_stopped"
+    assert last.stream is not None
+    assert '"stopped"' in last.stream
+    assert last.charts is not None
+
+
+def test_stop_of_one_visitor_leaves_another_running() -> None:
+    page = handlers(FakeSession())
+    updates = page.race("visitor", FORM, "en", ())
+    next(updates)
+    page.stop("somebody else")
+    *_, last = updates
+    assert status(last)["word"] == "status_finished_faster"
+
+
+def test_closing_the_page_closes_the_session() -> None:
+    session = FakeSession()
+    updates = handlers(session).race("visitor", FORM, "en", ())
+    for _ in range(3):
+        next(updates)
+    assert session.num_open_runs == 1
+    updates.close()  # type: ignore[attr-defined]
+    assert session.num_open_runs == 0
+
+
+def test_a_user_error_is_one_sentence_and_the_next_run_works() -> None:
+    page = handlers(FakeSession())
+    *_, last = page.race("visitor", FORM._replace(prompt="  \n "), "en", ())
+    assert status(last)["kind"] == "error"
+    assert str(status(last).get("text") or status(last).get("word"))
+    assert last.is_running is False
+    *_, after = page.race("visitor", FORM, "en", ())
+    assert status(after)["word"] == "status_finished_faster"
+
+
+def test_a_surprise_is_logged_and_shown_without_its_details(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    page = handlers(FakeSession(fails_with=RuntimeError("secret path")))
+    *_, last = page.race("visitor", FORM, "en", ())
+    assert status(last)["word"] == "status_unexpected"
+    assert last.stream is not None
+    assert last.stream.rstrip().endswith('["failed"]')
+    assert "secret path" in caplog.text
+    assert "secret path" not in str(last)
+
+
+@pytest.mark.parametrize("name", ["temperature", "seed", "max_new_tokens"])
+def test_an_empty_number_is_a_sentence_and_not_a_surprise(name: str) -> None:
+    *_, last = handlers(FakeSession()).race("visitor", FORM._replace(**{name: None}), "en", ())
+    assert status(last)["kind"] == "error"
+    assert status(last).get("word") != "status_unexpected"
+
+
+def test_a_chat_answer_can_be_followed_up() -> None:
+    page = handlers(FakeSession())
+    *_, last = page.race("visitor", FORM._replace(max_new_tokens=1000), "en", ())
+    assert last.conversation == (
+        ChatTurn("user", "Why is the sky blue?"),
+        ChatTurn("assistant", ANSWER),
+    )
+    *_, after = page.race(
+        "visitor", FORM._replace(prompt="And at dusk?"), "en", (), last.conversation
+    )
+    assert after.conversation is not None
+    assert len(after.conversation) == 4
+
+
+def test_a_completion_starts_no_conversation() -> None:
+    *_, last = handlers(FakeSession()).race("visitor", FORM._replace(mode="completion"), "en", ())
+    assert last.conversation == ()
+
+
+def test_again_repeats_the_last_turn_of_a_conversation() -> None:
+    page = handlers(FakeSession())
+    *_, last = page.race("visitor", FORM, "en", ())
+    assert last.conversation
+    list(page.race("visitor", FORM._replace(prompt="And at dusk?"), "en", (), last.conversation))
+    *_, again = page.again("visitor", FORM._replace(seed=7), "en", ())
+    assert again.conversation is not None
+    assert [turn.text for turn in again.conversation if turn.role == "user"] == [
+        "Why is the sky blue?",
+        "And at dusk?",
+    ]
+
+
+def test_loading_ends_ready_or_with_the_errors_own_sentence() -> None:
+    class Broken(FakeSession):
+        def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+            yield "Reading …"
+            raise ModelLoadError("The file is damaged; download it again.")
+
+    assert json.loads(list(handlers(FakeSession()).load("auto"))[-1])["word"] == "status_ready"
+    last = json.loads(list(handlers(Broken()).load("auto"))[-1])
+    assert (last["kind"], last["text"]) == ("error", "The file is damaged; download it again.")
+
+
+def test_a_visitor_who_leaves_is_forgotten_and_stopped() -> None:
+    page = handlers(FakeSession())
+    visitor = page.visitors.enter("visitor")
+    page.visitors.leave("visitor")
+    assert visitor.stop.is_set()
+    assert len(page.visitors) == 0
+
+
+def test_the_charts_can_be_had_before_any_run() -> None:
+    assert [chart["key"] for chart in json.loads(handlers(FakeSession()).charts("new", "it"))] == [
+        "latency",
+        "speed",
+        "memory",
+    ]
