@@ -80,6 +80,7 @@ class AdaptiveLength:
     _PRIOR_ROUNDS = 4.0
     _PRIOR_RATE = 0.6
     _PRIOR_ROW_COST = 0.03  # of a target pass
+    _KEEP = 0.8  # of what is known about acceptance, from round to round
     _MEMORY = 32  # passes that the cost of a row is read from
 
     def __init__(self, maximum: int) -> None:
@@ -105,6 +106,10 @@ class AdaptiveLength:
         return gain > self._cost(is_ngram) * self._num_tokens / self._seconds
 
     def observe(self, finished: Round) -> None:
+        if any(token.source_position is not None for token in finished.judged):
+            self._forget(is_ngram=True)
+        elif finished.num_draft_tokens:
+            self._forget(is_ngram=False)
         for token in finished.judged:
             if token.outcome in (TokenOutcome.ACCEPTED, TokenOutcome.REJECTED):
                 is_ngram = token.source_position is not None
@@ -116,6 +121,11 @@ class AdaptiveLength:
         if finished.draft_seconds:
             self._num_model_drafts += finished.num_draft_tokens
             self._draft_seconds += finished.draft_seconds
+
+    def _forget(self, *, is_ngram: bool) -> None:
+        """Let the last rounds weigh most: a text starts and stops repeating itself."""
+        self._tested[is_ngram] *= self._KEEP
+        self._kept[is_ngram] *= self._KEEP
 
     def _rate(self, is_ngram: bool) -> float:
         return self._kept[is_ngram] / self._tested[is_ngram]

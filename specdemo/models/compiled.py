@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,13 @@ def supports(config: object) -> bool:
     )
 
 
+class Matrices(NamedTuple):
+    """A matrix or a stack of them: packed weights, and the scales of the rows if they are int8."""
+
+    weights: Array
+    scales: Array
+
+
 @dataclass(frozen=True)
 class CompiledWeights:
     """One model's arrays in the layout of `kernels.llama_pass`, shared by all its runs.
@@ -47,13 +54,13 @@ class CompiledWeights:
 
     embedding: torch.Tensor
     input_norms: Array
-    qkv: Array
-    output: Array
+    qkv: Matrices
+    output: Matrices
     mlp_norms: Array
-    gate_up: Array
-    down: Array
+    gate_up: Matrices
+    down: Matrices
     final_norm: Array
-    head: Array
+    head: Matrices
     num_kv_heads: int
     head_size: int
     epsilon: float
@@ -71,7 +78,8 @@ class CompiledWeights:
     def own_bytes(self) -> int:
         """Bytes of the arrays that no other model holds."""
         values = [getattr(self, field.name) for field in fields(self) if field.name != "embedding"]
-        return sum(v.nbytes for v in values if isinstance(v, (np.ndarray, torch.Tensor)))
+        parts = [part for v in values for part in (v if isinstance(v, Matrices) else [v])]
+        return sum(part.nbytes for part in parts if isinstance(part, (np.ndarray, torch.Tensor)))
 
 
 def compile_weights(
@@ -82,21 +90,25 @@ def compile_weights(
     embedding: torch.Tensor | None = None,
     head_token_ids: torch.Tensor | None = None,
 ) -> CompiledWeights:
-    """Lay out a Llama state dict; `dtype` is bfloat16 or float32, that of the matrices."""
+    """Lay out a Llama state dict; `dtype` is that of the matrices: float32, bfloat16 or int8."""
 
     def stacked(name: str) -> torch.Tensor:
         layers = range(config.num_hidden_layers)
         return torch.stack([state[f"model.layers.{i}.{name}.weight"] for i in layers])
 
-    def packed(matrices: torch.Tensor) -> Array:
-        packed_rows: Array = kernels.pack_rows(as_array(matrices.to(dtype)))  # type: ignore[no-untyped-call]
-        return packed_rows
+    def packed(matrices: torch.Tensor) -> Matrices:
+        weights, scales = quantize(matrices) if dtype == torch.int8 else (matrices.to(dtype), None)
+        layout: Array = kernels.pack_rows(as_array(weights))  # type: ignore[no-untyped-call]
+        no_scales = np.empty((*layout.shape[:-2], 0), np.float32)
+        return Matrices(layout, no_scales if scales is None else scales.numpy())
 
     attention = "self_attn"
     qkv = torch.cat([stacked(f"{attention}.{n}_proj") for n in "qkv"], dim=1)
     gate_up = interleave_pairs(stacked("mlp.gate_proj"), stacked("mlp.up_proj"))
     if embedding is None:
-        embedding = state["model.embed_tokens.weight"].to(dtype)
+        # Looked up, not multiplied: there is no row scale to undo.
+        embedding_dtype = torch.bfloat16 if dtype == torch.int8 else dtype
+        embedding = state["model.embed_tokens.weight"].to(embedding_dtype)
     head = state.get("lm_head.weight", embedding)
     reads_features = "model.feature_proj.weight" in state
     return CompiledWeights(
@@ -117,6 +129,13 @@ def compile_weights(
         feature_layer=getattr(config, "target_feature_layer", 0) if reads_features else 0,
         head_token_ids=head_token_ids,
     )
+
+
+def quantize(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weights as int8 (…, N, K) and the scales of their rows (…, N): the largest becomes 127."""
+    matrices = matrices.float()
+    scales = matrices.abs().amax(dim=-1).clamp(min=1e-12) / 127
+    return (matrices / scales.unsqueeze(-1)).round().to(torch.int8), scales
 
 
 def as_array(tensor: torch.Tensor) -> Array:
@@ -163,7 +182,7 @@ class CompiledRunner:
         self._weights = weights
         self._threads = threads
         self._capacity = -(-capacity // kernels.BLOCK) * kernels.BLOCK
-        num_layers = weights.qkv.shape[0]
+        num_layers = weights.qkv.weights.shape[0]
         shape = (num_layers, weights.num_kv_heads, self._capacity, weights.head_size)
         self._keys = np.zeros(shape, np.float32)
         self._values = np.zeros(shape, np.float32)
@@ -171,9 +190,9 @@ class CompiledRunner:
         self._num_cached_tokens = 0
         rows = kernels.MAX_ROWS
         self._scratch = (
-            np.empty((rows, weights.qkv.shape[1]), np.float32),
-            np.empty((rows, weights.output.shape[2]), np.float32),
-            np.empty((rows, weights.down.shape[2]), np.float32),
+            np.empty((rows, weights.qkv.weights.shape[1]), np.float32),
+            np.empty((rows, weights.output.weights.shape[2]), np.float32),
+            np.empty((rows, weights.down.weights.shape[2]), np.float32),
         )
 
     @property
@@ -199,7 +218,7 @@ class CompiledRunner:
     ) -> ForwardOutput:
         hidden = self._weights.embedding[torch.tensor(token_ids, dtype=torch.long)].float()
         projected = self._project(features)
-        logits = torch.empty(num_logits, self._weights.head.shape[0])
+        logits = torch.empty(num_logits, self._weights.head.weights.shape[0])
         first_judged = len(token_ids) - num_logits
         for first in range(0, len(token_ids), kernels.MAX_ROWS):
             rows = hidden[first : first + kernels.MAX_ROWS]

@@ -40,9 +40,9 @@ class DecodeRequest:
     pair: str = "smollm2-135m"
     precision: str = "auto"
     device: str = "auto"
-    draft_source: str = "model"
+    draft_source: str = "hybrid"
     num_draft_tokens: int = 4
-    draft_length: str = "fixed"
+    draft_length: str = "adaptive"
     temperature: float = 0.0
     top_k: int = 0
     top_p: float = 1.0

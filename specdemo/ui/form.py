@@ -18,6 +18,7 @@ class Form(NamedTuple):
     precision: str
     mode: str
     draft_source: str
+    draft_length: str
     num_draft_tokens: float | None
     temperature: float | None
     top_k: float | None
@@ -53,6 +54,7 @@ def request_from(form: Form, conversation: tuple[ChatTurn, ...] = ()) -> DecodeR
         history=conversation if is_chat else (),
         precision=form.precision,
         draft_source=form.draft_source,
+        draft_length=form.draft_length,
         num_draft_tokens=int(form.num_draft_tokens or 0),
         temperature=float(form.temperature or 0),
         top_k=int(form.top_k or 0),

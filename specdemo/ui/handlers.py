@@ -148,7 +148,9 @@ class Handlers:
         language: str,
         runs: tuple[ListedRun, ...],
     ) -> Iterator[Update]:
-        pacer = Pacer(request.num_draft_tokens)
+        # Only of a fixed length is it known when a draft is complete.
+        is_fixed = request.draft_length == "fixed"
+        pacer = Pacer(request.num_draft_tokens if is_fixed else 1)
         totals_ticker, charts_ticker = Ticker(_TOTALS_SECONDS), Ticker(_CHARTS_SECONDS)
         snapshot: Snapshot | None = None
         with closing(self._session.run(request, visitor.stop)) as snapshots:  # type: ignore[type-var]

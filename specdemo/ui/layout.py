@@ -21,7 +21,18 @@ PRECISIONS = {
     "float32": "precision_float32",
     "bfloat16": "precision_bfloat16",
 }
-DRAFT_SOURCES = {"model": "draft_model", "ngram": "draft_ngram", "none": "draft_none"}
+DRAFT_SOURCES = {
+    "hybrid": "draft_hybrid",
+    "model": "draft_model",
+    "ngram": "draft_ngram",
+    "none": "draft_none",
+}
+DRAFT_LENGTHS = {
+    "adaptive": "length_adaptive",
+    "fixed": "length_fixed",
+    "heuristic": "length_heuristic",
+    "confidence": "length_confidence",
+}
 MODES = {"chat": "mode_chat", "completion": "mode_completion"}
 ORDERS = {"race": "order_race", "one_after_another": "order_one_after_another"}
 
@@ -32,6 +43,7 @@ class SettingsFields:
 
     mode: gr.Radio
     draft_source: gr.Dropdown
+    draft_length: gr.Dropdown
     num_draft_tokens: gr.Slider
     temperature: gr.Slider
     top_k: gr.Number
@@ -188,12 +200,18 @@ def _settings(labels: Labels) -> SettingsFields:
                 {"label": "draft_source", "choices": DRAFT_SOURCES},
                 value=default.draft_source,
             )
+            length = labels.make(
+                gr.Dropdown,
+                {"label": "draft_length", "choices": DRAFT_LENGTHS},
+                value=default.draft_length,
+            )
             num_draft_tokens = _slider(
                 labels,
                 "num_draft_tokens",
                 default.num_draft_tokens,
                 bounds=(1, limits.num_draft_tokens),
                 step=1,
+                has_info=True,
             )
         with gr.Row():
             max_new_tokens = _slider(
@@ -233,6 +251,7 @@ def _settings(labels: Labels) -> SettingsFields:
     return SettingsFields(
         mode=mode,
         draft_source=source,
+        draft_length=length,
         num_draft_tokens=num_draft_tokens,
         temperature=temperature,
         top_k=top_k,

@@ -61,7 +61,17 @@ _ROWS: Final[dict[str, tuple[str, str]]] = {
     "draft_source": ("Draft source", "Fonte delle bozze"),
     "draft_model": ("small model", "modello piccolo"),
     "draft_ngram": ("n-gram lookup", "ricerca di n-grammi"),
+    "draft_hybrid": ("n-gram, else small model", "n-grammi, altrimenti modello piccolo"),
     "draft_none": ("none", "nessuna"),
+    "draft_length": ("Draft length", "Lunghezza della bozza"),
+    "length_adaptive": ("as far as it pays", "finché conviene"),
+    "length_fixed": ("fixed", "fissa"),
+    "length_heuristic": ("grows and shrinks", "cresce e cala"),
+    "length_confidence": ("until the draft is unsure", "finché la bozza è sicura"),
+    "num_draft_tokens_info": (
+        "when fixed, or at the start of growing",
+        "se fissa, o all'inizio se cresce",
+    ),
     "num_draft_tokens": ("Draft tokens per round", "Token di bozza per turno"),
     "temperature": ("Temperature", "Temperatura"),
     "temperature_info": (

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import GPT2Config, LlamaConfig
 
-from specdemo.models.compiled import CompiledRunner, Threads, compile_weights, supports
+from specdemo.models.compiled import CompiledRunner, Threads, compile_weights, quantize, supports
 from tests.models.tiny import tiny_llama, with_features
 
 THREADS = Threads(2)
@@ -120,3 +120,27 @@ def test_models_that_the_pass_would_compute_wrongly_are_not_taken() -> None:
     assert not supports(LlamaConfig(vocab_size=32001))
     scaled = {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}
     assert not supports(LlamaConfig(rope_parameters=scaled))
+
+
+def test_int8_weights_stay_within_half_a_step_of_the_model() -> None:
+    weights = torch.randn(2, 8, 16)
+    rounded, scales = quantize(weights)
+    assert rounded.dtype == torch.int8
+    error = (rounded * scales.unsqueeze(-1) - weights).abs()
+    assert (error <= scales.unsqueeze(-1) * 0.5001).all()
+
+
+@torch.no_grad()
+def test_an_int8_pass_computes_with_the_rounded_weights() -> None:
+    model = tiny_llama()
+    embedding = model.model.embed_tokens.weight
+    weights = compile_weights(
+        model.state_dict(), model.config, torch.int8, embedding=embedding.detach()
+    )
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 2 and "embed" not in name:
+            rounded, scales = quantize(parameter)
+            parameter.copy_(rounded * scales.unsqueeze(-1))
+    hidden = model(torch.tensor([TOKEN_IDS]), output_hidden_states=True).hidden_states[-1][0]
+    output = CompiledRunner(weights, 48, THREADS).forward(TOKEN_IDS, 0)
+    assert torch.allclose(output.hidden, hidden, atol=1e-4)

@@ -18,6 +18,7 @@ FORM = Form(
     precision="auto",
     mode="chat",
     draft_source="model",
+    draft_length="fixed",
     num_draft_tokens=5,
     temperature=0.0,
     top_k=0,
@@ -55,6 +56,7 @@ def test_the_form_becomes_the_request_field_by_field() -> None:
     form = FORM._replace(
         mode="completion",
         draft_source="ngram",
+        draft_length="fixed",
         num_draft_tokens=3.0,
         temperature=0.7,
         top_k=40.0,

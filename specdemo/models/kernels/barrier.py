@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # mypy: ignore-errors
 # numba compiles the functions below from their bytecode; its decorators carry no types.
+import platform
 import sys
 
 from llvmlite import ir
@@ -11,6 +12,12 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+_PAUSE_INSTRUCTION = {
+    "x86_64": "pause",
+    "AMD64": "pause",
+    "aarch64": "yield",
+    "arm64": "yield",
+}.get(platform.machine())
 _YIELD_FUNCTION = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 
@@ -38,6 +45,19 @@ def _arrived(typingctx, counter):
 
 
 @intrinsic
+def _pause(typingctx):
+    """Leave the core's units to its other thread for a moment."""
+
+    def codegen(context, builder, signature, args):
+        if _PAUSE_INSTRUCTION:
+            nothing = ir.FunctionType(ir.VoidType(), [])
+            builder.asm(nothing, _PAUSE_INSTRUCTION, "", [], side_effect=True)
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic
 def _give_way(typingctx):
     """Let another thread have the processor."""
 
@@ -57,7 +77,8 @@ def wait_for_all(counter, expected):
     spins = 0
     while _arrived(counter) < expected:
         spins += 1
-        if spins > 4000:
+        _pause()
+        if spins > 1000:
             _give_way()
 
 

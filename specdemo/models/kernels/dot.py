@@ -25,22 +25,32 @@ LANES = 8
 PAIR = 2
 """Rows of a matrix whose lanes lie in turn in memory, so that a block is read as one stream."""
 
+NO_SCALES = np.empty(0, np.float32)
+"""The scales of weights that are what they are."""
+
 _PREFETCH = 1024
 """How many weights ahead the memory is asked for; measured, the gain is flat around it."""
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 
 
-def _load_weights(builder, pointer, index, is_bfloat16):
-    """Eight weights as float32; a bfloat16 is the upper half of a float32."""
-    address = builder.gep(pointer, [index])
-    if not is_bfloat16:
-        return builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=4)
-    halves = ir.VectorType(ir.IntType(16), LANES)
+def _load(builder, pointer, index, dtype):
+    """Eight numbers as float32, from float32, bfloat16 (as uint16) or int8."""
     words = ir.VectorType(ir.IntType(32), LANES)
-    loaded = builder.load(builder.bitcast(address, halves.as_pointer()), align=2)
+    address = builder.gep(pointer, [index])
+
+    def loaded(vector):
+        width = dtype.bitwidth // 8
+        return builder.load(builder.bitcast(address, vector.as_pointer()), align=width)
+
+    if dtype == types.float32:
+        return loaded(_VECTOR)
+    integers = loaded(ir.VectorType(ir.IntType(dtype.bitwidth), LANES))
+    if dtype == types.int8:
+        return builder.sitofp(builder.sext(integers, words), _VECTOR)
+    # A bfloat16 is the upper half of a float32.
     sixteen = ir.Constant(words, [16] * LANES)
-    return builder.bitcast(builder.shl(builder.zext(loaded, words), sixteen), _VECTOR)
+    return builder.bitcast(builder.shl(builder.zext(integers, words), sixteen), _VECTOR)
 
 
 def _prefetch(builder, pointer, index):
@@ -84,7 +94,6 @@ def _dot_block(num_rows, num_outputs):
         out = context.make_array(out_type)(context, builder, out)
         depth = cgutils.unpack_tuple(builder, weights.shape)[1]
         width = cgutils.unpack_tuple(builder, out.shape)[1]
-        is_bfloat16 = weights_type.dtype == types.uint16
         index = ir.IntType(64)
 
         def offset(first, plus, stride):
@@ -112,11 +121,11 @@ def _dot_block(num_rows, num_outputs):
             for row in weight_rows[::PAIR]:
                 _prefetch(builder, weights.data, builder.add(row, step))
             columns = [
-                _load_weights(builder, weights.data, builder.add(row, step), is_bfloat16)
+                _load(builder, weights.data, builder.add(row, step), weights_type.dtype)
                 for row in weight_rows
             ]
             for i, row in enumerate(input_rows):
-                values = _load_weights(builder, inputs.data, builder.add(row, k), False)
+                values = _load(builder, inputs.data, builder.add(row, k), types.float32)
                 for j, loaded in enumerate(columns):
                     total = builder.call(fma, [loaded, values, builder.load(sums[i][j])])
                     builder.store(total, sums[i][j])
@@ -141,7 +150,7 @@ _dot_4x2, _dot_5x2, _dot_6x2 = _dot_block(4, 2), _dot_block(5, 2), _dot_block(6,
 
 
 @njit(cache=True)
-def linear_block(weights, block, inputs, num_rows, out, column):
+def _dot_rows(weights, block, inputs, num_rows, out, column):
     """Four outputs of `inputs @ weights.T` for all rows, written from `column` on."""
     n = block * BLOCK
     if num_rows == 1:
@@ -166,6 +175,20 @@ def linear_block(weights, block, inputs, num_rows, out, column):
         elif num_rows == 8:
             _dot_4x2(weights, n, inputs, 4, out, column)
             _dot_4x2(weights, n + 2, inputs, 4, out, column + 2)
+
+
+@njit(cache=True)
+def linear_block(matrix, block, inputs, num_rows, out, column):
+    """Four outputs of a matrix for all rows, written from `column` on.
+
+    A matrix is its packed weights and, if they are int8, the scale of each of its rows.
+    """
+    weights, scales = matrix
+    _dot_rows(weights, block, inputs, num_rows, out, column)
+    if len(scales):
+        for row in range(num_rows):
+            for i in range(BLOCK):
+                out[row, column + i] *= scales[block * BLOCK + i]
 
 
 @njit(cache=True)

@@ -1,7 +1,7 @@
 """A Llama forward pass compiled for this processor: the arithmetic, and nothing else.
 
 A decoding pass on a CPU moves every weight once through the processor and does little with it, so
-its cost is the bytes of the weights. Weights may be bfloat16 (kept as uint16) or float32;
+its cost is the bytes of the weights. Weights may be float32, bfloat16 (kept as uint16) or int8;
 activations, sums and caches are float32 always. Each output number is one chain of fused
 multiply-adds in a fixed order, whatever the number of rows in the pass. Scoring a draft therefore
 gives, bit for bit, the logits that one-token passes would give, in every weight precision.
@@ -20,7 +20,7 @@ from numba import njit
 
 from specdemo.engine.rows import exp
 from specdemo.models.kernels.barrier import share, wait_for_all
-from specdemo.models.kernels.dot import BLOCK, PAIR, linear_block, store_packed
+from specdemo.models.kernels.dot import BLOCK, NO_SCALES, PAIR, linear_block, store_packed
 
 
 @njit(cache=True)
@@ -73,11 +73,18 @@ def _weighted_sum(weights, values, length, out):
 
 
 @njit(cache=True)
-def _add_projection(weights, first, last, inputs, num_rows, hidden):
-    """hidden += inputs @ weights.T for the blocks from `first` to `last`."""
+def _layer_of(matrices, layer):
+    """One layer's matrix of a stack."""
+    weights, scales = matrices
+    return weights[layer], scales[layer]
+
+
+@njit(cache=True)
+def _add_projection(matrix, first, last, inputs, num_rows, hidden):
+    """hidden += what a matrix makes of `inputs`, for the blocks from `first` to `last`."""
     projected = np.empty((num_rows, BLOCK), np.float32)
     for block in range(first, last):
-        linear_block(weights, block, inputs, num_rows, projected, 0)
+        linear_block(matrix, block, inputs, num_rows, projected, 0)
         for row in range(num_rows):
             for i in range(BLOCK):
                 hidden[row, block * BLOCK + i] += projected[row, i]
@@ -103,7 +110,7 @@ def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotar
         queries[row] = qkv[row, head * size : (head + 1) * size] * scale
         _rotate(queries[row], rotary_cos[start + row], rotary_sin[start + row])
     for block in range(padded_end // BLOCK):
-        linear_block(keys, block, queries, num_rows, scores, block * BLOCK)
+        linear_block((keys, NO_SCALES), block, queries, num_rows, scores, block * BLOCK)
     for row in range(num_rows):
         length = start + row + 1
         _softmax(scores[row], length)
@@ -111,12 +118,12 @@ def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotar
 
 
 @njit(cache=True)
-def _gate(weights, first, last, inputs, num_rows, activated):
+def _gate(matrix, first, last, inputs, num_rows, activated):
     """silu(gate) · up for the blocks from `first` to `last`, two of each in a block."""
     # A block at a time: whole rows lie 12 kB apart and would evict each other from the cache.
     gate_up = np.empty((num_rows, BLOCK), np.float32)
     for block in range(first, last):
-        linear_block(weights, block, inputs, num_rows, gate_up, 0)
+        linear_block(matrix, block, inputs, num_rows, gate_up, 0)
         for row in range(num_rows):
             for i in range(PAIR):
                 gate, up = gate_up[row, i], gate_up[row, PAIR + i]
@@ -140,13 +147,13 @@ def llama_pass(
     rotary_cos,  # (T, D / 2)
     rotary_sin,  # (T, D / 2)
     input_norms,  # (L, H)
-    qkv_weights,  # (L, Q + 2 KV · D, H), packed as all matrices below
-    output_weights,  # (L, H, Q)
+    qkv_matrices,  # weights (L, Q + 2 KV · D, H) and scales (L, N or 0), packed as all below
+    output_matrices,  # (L, H, Q)
     mlp_norms,  # (L, H)
-    gate_up_weights,  # (L, 2 I, H), rows in turn: two of gate, two of up
-    down_weights,  # (L, H, I)
+    gate_up_matrices,  # (L, 2 I, H), rows in turn: two of gate, two of up
+    down_matrices,  # (L, H, I)
     final_norm,  # (H,)
-    head_weights,  # (V, H)
+    head_matrix,  # (V, H)
     epsilon,
     qkv,  # scratch that the threads share, as the next two: (R, Q + 2 KV · D)
     attended,  # (R, Q)
@@ -158,17 +165,17 @@ def llama_pass(
     width = hidden.shape[1]
     num_heads = attended.shape[1] // size
     normed = np.empty((num_rows, width), np.float32)
-    qkv_first, qkv_last = share(qkv_weights.shape[1] // BLOCK, thread, num_threads)
+    qkv_first, qkv_last = share(qkv_matrices[0].shape[1] // BLOCK, thread, num_threads)
     head_first, head_last = share(num_heads, thread, num_threads)
     width_first, width_last = share(width // BLOCK, thread, num_threads)
-    gate_first, gate_last = share(gate_up_weights.shape[1] // BLOCK, thread, num_threads)
+    gate_first, gate_last = share(gate_up_matrices[0].shape[1] // BLOCK, thread, num_threads)
     expected = 0
 
     for layer in range(num_layers):
         _rms_norm(hidden, input_norms[layer], num_rows, epsilon, normed)
-        weights = qkv_weights[layer]
+        matrix = _layer_of(qkv_matrices, layer)
         for block in range(qkv_first, qkv_last):
-            linear_block(weights, block, normed, num_rows, qkv, block * BLOCK)
+            linear_block(matrix, block, normed, num_rows, qkv, block * BLOCK)
         expected += num_threads
         wait_for_all(counter, expected)
 
@@ -193,30 +200,30 @@ def llama_pass(
         expected += num_threads
         wait_for_all(counter, expected)
 
-        weights = output_weights[layer]
-        _add_projection(weights, width_first, width_last, attended, num_rows, hidden)
+        matrix = _layer_of(output_matrices, layer)
+        _add_projection(matrix, width_first, width_last, attended, num_rows, hidden)
         expected += num_threads
         wait_for_all(counter, expected)
 
         _rms_norm(hidden, mlp_norms[layer], num_rows, epsilon, normed)
-        weights = gate_up_weights[layer]
-        _gate(weights, gate_first, gate_last, normed, num_rows, activated)
+        matrix = _layer_of(gate_up_matrices, layer)
+        _gate(matrix, gate_first, gate_last, normed, num_rows, activated)
         expected += num_threads
         wait_for_all(counter, expected)
 
-        weights = down_weights[layer]
-        _add_projection(weights, width_first, width_last, activated, num_rows, hidden)
+        matrix = _layer_of(down_matrices, layer)
+        _add_projection(matrix, width_first, width_last, activated, num_rows, hidden)
         if layer + 1 == feature_layer:
             _add_features(features, width_first * BLOCK, width_last * BLOCK, hidden)
         expected += num_threads
         wait_for_all(counter, expected)
 
     _rms_norm(hidden, final_norm, num_rows, epsilon, normed)
-    first, last = share(head_weights.shape[0] // BLOCK, thread, num_threads)
+    first, last = share(head_matrix[0].shape[0] // BLOCK, thread, num_threads)
     if num_logits > 0:
         judged = normed[num_rows - num_logits :]
         for block in range(first, last):
-            linear_block(head_weights, block, judged, num_logits, logits, block * BLOCK)
+            linear_block(head_matrix, block, judged, num_logits, logits, block * BLOCK)
     wait_for_all(counter, expected + num_threads)
     if thread == 0:
         hidden[:num_rows] = normed

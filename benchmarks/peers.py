@@ -1,0 +1,289 @@
+"""Our runs beside transformers' own: same weights, prompts and process, in alternating order.
+
+    python benchmarks/peers.py --suite tutorial                five prompts, 200 new tokens
+    python benchmarks/peers.py --suite spec-bench --ours-only  60 chats, 128 new tokens
+
+Prints a table and writes it, with every single run, as JSON beside this file. Speedups are over the
+fastest normal decoding in any precision, ours or theirs, prompt by prompt; medians and quartiles.
+Looping text flatters every drafter, so the share of output tokens that lie in a repeated 4-gram
+stands beside them, and the speedup over the prompts where it is below 20 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import mean, median, quantiles
+from typing import Any
+
+import torch
+from tqdm import tqdm
+from transformers import AutoModelForCausalLM, LlamaForCausalLM, PreTrainedModel
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from specdemo.metrics import RunMetrics, run_metrics
+from specdemo.models.catalog import SMOLLM2_135M
+from specdemo.models.conversion import converted_folder
+from specdemo.models.loading import (
+    LoadedSpec,
+    ModelPair,
+    available_threads,
+    load_pair,
+    read_draft,
+)
+from specdemo.session.lane import Lane
+from specdemo.session.race import encode_prompt, processor_name, run_through, warm_up
+from specdemo.session.request import DecodeRequest
+from specdemo.settings import ASSETS_FOLDER, read_settings
+
+LOOPING_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Run:
+    """One answer by one method."""
+
+    method: str
+    prompt: str
+    task: str
+    tokens_per_second: float
+    repeated_share: float
+    metrics: dict[str, Any] | None  # of our own runs
+
+
+Method = Callable[[DecodeRequest], tuple[list[int], float, RunMetrics | None]]
+
+
+def suite(name: str, temperature: float) -> list[tuple[str, DecodeRequest]]:
+    """Requests with their tasks."""
+    if name == "tutorial":
+        examples = json.loads((ASSETS_FOLDER / "prompts" / "tutorial.json").read_text())
+        return [
+            (
+                "tutorial",
+                DecodeRequest(p, is_chat=False, max_new_tokens=200, temperature=temperature),
+            )
+            for p in examples
+        ]
+    lines = (ASSETS_FOLDER / "prompts" / "spec_bench_60.jsonl").read_text().splitlines()
+    return [
+        (row["task"], DecodeRequest(row["prompt"], max_new_tokens=128, temperature=temperature))
+        for row in map(json.loads, lines)
+    ]
+
+
+def ours(pair: ModelPair, source: str, **changes: Any) -> Method:
+    """One of our lanes."""
+
+    def run(request: DecodeRequest) -> tuple[list[int], float, RunMetrics | None]:
+        torch.set_num_threads(1)
+        request = replace(request, precision=pair.spec.precision, **changes)
+        lane = Lane(pair, request, encode_prompt(pair, request), source, lambda: False)
+        while not lane.is_finished:
+            lane.step()
+        metrics = run_metrics(lane.trace)
+        token_ids = [token_id for token_id in lane.trace.token_ids if token_id is not None]
+        return token_ids, metrics.seconds, metrics
+
+    return run
+
+
+def theirs(model: PreTrainedModel, pair: ModelPair, **options: Any) -> Method:
+    """Transformers' generate."""
+
+    def run(request: DecodeRequest) -> tuple[list[int], float, RunMetrics | None]:
+        torch.set_num_threads(available_threads())
+        prompt = encode_prompt(pair, request)
+        sampling = {
+            "do_sample": request.temperature > 0,
+            "temperature": request.temperature or None,
+        }
+        started = time.perf_counter()
+        with torch.inference_mode():
+            output = model.generate(
+                torch.tensor([prompt]),
+                attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+                max_new_tokens=request.max_new_tokens,
+                eos_token_id=sorted(pair.tokenizer.end_token_ids),
+                pad_token_id=0,
+                top_k=0,
+                **sampling,
+                **options,
+            )
+        return output[0, len(prompt) :].tolist(), time.perf_counter() - started, None
+
+    return run
+
+
+def plain_draft(target: PreTrainedModel, num_draft_tokens: int, schedule: str) -> LlamaForCausalLM:
+    """The bundled draft as transformers can run it: its layers, without the target's features."""
+    config, state, _ = read_draft(SMOLLM2_135M)
+    draft = LlamaForCausalLM(config)
+    draft.load_state_dict(state, strict=False)
+    draft = draft.to(target.dtype).eval()
+    draft.model.embed_tokens = target.model.embed_tokens
+    draft.lm_head = target.lm_head
+    draft.generation_config.num_assistant_tokens = num_draft_tokens
+    draft.generation_config.num_assistant_tokens_schedule = schedule
+    if schedule == "constant":
+        draft.generation_config.assistant_confidence_threshold = 0.0
+    return draft
+
+
+def methods(is_ours_only: bool) -> dict[str, Method]:
+    """All ways to answer, by name."""
+    settings = read_settings()
+    folder = run_through(converted_folder(SMOLLM2_135M.target, settings.cache_folder))
+    spec = LoadedSpec(SMOLLM2_135M, "cpu", "bfloat16")
+    pair = run_through(load_pair(spec, settings.cache_folder, None))
+    warm_up(pair)
+    chosen = {
+        "ours normal": ours(pair, "none"),
+        "ours model, fixed 4": ours(pair, "model", num_draft_tokens=4),
+        "ours n-gram, fixed 4": ours(pair, "ngram", num_draft_tokens=4),
+        "ours hybrid, fixed 4": ours(pair, "hybrid", num_draft_tokens=4),
+        "ours hybrid, heuristic": ours(pair, "hybrid", draft_length="heuristic"),
+        "ours hybrid, confidence": ours(pair, "hybrid", draft_length="confidence"),
+        "ours hybrid, adaptive": ours(pair, "hybrid", draft_length="adaptive"),
+    }
+    if is_ours_only:
+        kept = ("ours normal", "ours hybrid, fixed 4", "ours hybrid, adaptive")
+        return {name: method for name, method in chosen.items() if name in kept}
+    precise_spec = replace(spec, precision="float32")
+    precise = run_through(load_pair(precise_spec, settings.cache_folder, None))
+    warm_up(precise)
+    target, target16 = (
+        AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).eval()
+        for dtype in (torch.float32, torch.bfloat16)
+    )
+    return {
+        **chosen,
+        "ours normal, float32": ours(precise, "none"),
+        "transformers normal, float32": theirs(target, pair),
+        "transformers normal, bfloat16": theirs(target16, pair),
+        "transformers assisted, 4 constant": theirs(
+            target, pair, assistant_model=plain_draft(target, 4, "constant")
+        ),
+        "transformers assisted, default": theirs(
+            target, pair, assistant_model=plain_draft(target, 20, "heuristic")
+        ),
+        "transformers prompt lookup, 5": theirs(target, pair, prompt_lookup_num_tokens=5),
+    }
+
+
+def repeated_share(token_ids: Sequence[int]) -> float:
+    """Share of tokens that lie in a 4-gram seen before in the answer."""
+    seen: set[tuple[int, ...]] = set()
+    inside: set[int] = set()
+    for first in range(len(token_ids) - 3):
+        gram = tuple(token_ids[first : first + 4])
+        if gram in seen:
+            inside.update(range(first, first + 4))
+        seen.add(gram)
+    return len(inside) / len(token_ids) if token_ids else 0.0
+
+
+def measure(
+    chosen: dict[str, Method], requests: list[tuple[str, DecodeRequest]], repeats: int
+) -> Iterator[Run]:
+    """Every method on every prompt; the order of the methods is turned round each time."""
+    for repeat in range(repeats):
+        for index, (task, request) in enumerate(tqdm(requests, disable=None)):
+            names = list(chosen) if (repeat + index) % 2 == 0 else list(chosen)[::-1]
+            for name in names:
+                token_ids, seconds, metrics = chosen[name](replace(request, seed=42 + repeat))
+                yield Run(
+                    name, request.prompt, task, len(token_ids) / seconds,
+                    repeated_share(token_ids), None if metrics is None else asdict(metrics),
+                )  # fmt: skip
+
+
+def spread(values: Sequence[float]) -> str:
+    """Median and quartiles."""
+    if len(values) < 2:
+        return f"{values[0]:.2f}" if values else "–"
+    low, _, high = quantiles(values, n=4)
+    return f"{median(values):.2f} ({low:.2f}–{high:.2f})"
+
+
+def table(runs: list[Run]) -> str:
+    """Markdown: one row a method, then one row a task for the best of ours."""
+    names = list(dict.fromkeys(run.method for run in runs))
+    normals = [name for name in names if "normal" in name]
+    speeds = {n: median(r.tokens_per_second for r in runs if r.method == n) for n in names}
+    best = max(normals, key=speeds.__getitem__)
+    base: dict[str, list[float]] = {}
+    for run in runs:
+        if run.method == best:
+            base.setdefault(run.prompt, []).append(run.tokens_per_second)
+
+    def ratios(chosen: list[Run]) -> list[float]:
+        return [run.tokens_per_second / median(base[run.prompt]) for run in chosen]
+
+    def share(chosen: list[Run], key: str, form: str) -> str:
+        values = [r.metrics[key] for r in chosen if r.metrics and r.metrics[key] is not None]
+        return format(mean(values), form) if values else "–"
+
+    lines = [
+        f"Speedup over: {best} ({speeds[best]:.1f} tokens/s)",
+        "",
+        "| method | tokens/s | speedup | where < 20 % repeats | repeated | τ | accepted ÷ tested "
+        "| accepted ÷ drafted | outside passes |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name in names:
+        own = [run for run in runs if run.method == name]
+        fresh = [run for run in own if run.repeated_share < LOOPING_SHARE]
+        cells = [
+            name,
+            spread([run.tokens_per_second for run in own]),
+            spread(ratios(own)),
+            spread(ratios(fresh)),
+            f"{mean(run.repeated_share for run in own):.0%}",
+            share(own, "mean_acceptance_length", ".2f"),
+            share(own, "acceptance_rate", ".2f"),
+            share(own, "draft_acceptance_rate", ".2f"),
+            share(own, "overhead_rate", ".1%"),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    tasks = list(dict.fromkeys(run.task for run in runs))
+    if len(tasks) > 1:
+        fastest = max((n for n in names if n not in normals), key=speeds.__getitem__)
+        lines += ["", f"| task ({fastest}) | speedup | repeated | τ |", "|---|---|---|---|"]
+        for task in tasks:
+            own = [run for run in runs if (run.method, run.task) == (fastest, task)]
+            lines.append(
+                f"| {task} | {spread(ratios(own))} | {mean(r.repeated_share for r in own):.0%} "
+                f"| {share(own, 'mean_acceptance_length', '.2f')} |"
+            )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", choices=("tutorial", "spec-bench"), default="tutorial")
+    parser.add_argument("--temperature", type=float, default=0.0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--ours-only", action="store_true")
+    options = parser.parse_args()
+    chosen = methods(options.ours_only)
+    requests = suite(options.suite, options.temperature)
+    for method in chosen.values():
+        method(replace(requests[0][1], max_new_tokens=8))
+    runs = list(measure(chosen, requests, options.repeats))
+    print(f"{processor_name()}, {available_threads()} threads, Python {platform.python_version()}")
+    print(table(runs))
+    name = f"peers-{options.suite}-{options.temperature:g}.json"
+    content = {"table": table(runs), "runs": [asdict(run) for run in runs]}
+    Path(__file__).with_name(name).write_text(json.dumps(content, ensure_ascii=False, indent=1))
+
+
+if __name__ == "__main__":
+    main()
