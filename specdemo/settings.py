@@ -14,6 +14,8 @@ class Limits:
     """What one request may ask for."""
 
     num_draft_tokens: int = 16
+    # What a policy may choose: with the next token that is one block of the compiled pass.
+    chosen_draft_tokens: int = 7
     new_tokens: int = 1024
     prompt_characters: int = 40_000
 

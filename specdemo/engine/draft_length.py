@@ -79,7 +79,7 @@ class AdaptiveLength:
     # Beliefs that the first rounds start from; each weighs as much as a few observations.
     _PRIOR_ROUNDS = 4.0
     _PRIOR_RATE = 0.6
-    _PRIOR_ROW_COST = 0.03  # of a target pass
+    _PRIOR_ROW_COST = 0.08  # of a target pass
     _KEEP = 0.8  # of what is known about acceptance, from round to round
     _MEMORY = 32  # passes that the cost of a row is read from
 

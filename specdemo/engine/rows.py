@@ -10,8 +10,10 @@ from __future__ import annotations
 # numba compiles the functions below from their bytecode; its decorators carry no types.
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from specdemo.compilation import njit
 
 _CHUNK = 64
 
@@ -26,7 +28,7 @@ def _float_from_bits(typingctx, bits):
     return types.float32(types.int32), codegen
 
 
-@njit(cache=True)
+@njit
 def exp(x):
     """e to the x, x ≤ 88, to a relative 2e-7; without a branch, so that loops of it vectorize."""
     x = max(x, np.float32(-87.0))
@@ -44,7 +46,7 @@ def exp(x):
     return value * _float_from_bits((np.int32(whole) + np.int32(127)) << np.int32(23))
 
 
-@njit(cache=True)
+@njit
 def _insert(values, indices, value, index):
     """Put an entry into its place in a falling list, pushing the last one out."""
     place = len(values) - 1
@@ -56,7 +58,7 @@ def _insert(values, indices, value, index):
     indices[place] = index
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@njit(fastmath={"nnan", "nsz"})
 def _chunk_max(row, first, last):
     top = row[first]
     for i in range(first + 1, last):
@@ -64,7 +66,7 @@ def _chunk_max(row, first, last):
     return top
 
 
-@njit(cache=True, fastmath={"reassoc"})
+@njit(fastmath={"reassoc"})
 def _sum(row):
     total = np.float32(0.0)
     for value in row:
@@ -72,7 +74,7 @@ def _sum(row):
     return total
 
 
-@njit(cache=True, fastmath={"reassoc"})
+@njit(fastmath={"reassoc"})
 def _sum_exp(row, top):
     total = np.float32(0.0)
     for i in range(len(row)):
@@ -80,7 +82,7 @@ def _sum_exp(row, top):
     return total
 
 
-@njit(cache=True)
+@njit
 def _largest(row, values, indices):
     """Fill `values` and `indices` with the largest entries of a row, the first of equals first."""
     values[:] = -np.inf
@@ -93,7 +95,7 @@ def _largest(row, values, indices):
                     _insert(values, indices, row[i], i)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def likeliest(logits, count):
     """Indices and softmax probabilities of the `count` largest entries of each row (N, V)."""
     indices = np.zeros((len(logits), count), np.int64)
@@ -107,7 +109,7 @@ def likeliest(logits, count):
     return indices, probs
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def largest(rows, count):
     """Indices and values of the `count` largest entries of each row (N, V)."""
     indices = np.zeros((len(rows), count), np.int64)
@@ -117,7 +119,7 @@ def largest(rows, count):
     return indices, values
 
 
-@njit(cache=True)
+@njit
 def _border(probs, top_k, top_p):
     """The smallest probability that survives top-k, then top-p over what top-k left."""
     if 0 < top_k < len(probs):
@@ -141,7 +143,7 @@ def _border(probs, top_k, top_p):
     return falling[-1]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def softmax(logits, temperature, top_k, top_p):
     """Distributions (N, V): softmax at a temperature, cut to top-k and top-p, renormalized.
 

@@ -137,10 +137,10 @@ def new_drafter(
 
 def new_draft_length(request: DecodeRequest) -> DraftLength:
     """The policy that the request asks for, with a memory of its own."""
-    maximum = Limits().num_draft_tokens
+    maximum = Limits().chosen_draft_tokens
     match request.draft_length:
         case "heuristic":
-            return HeuristicLength(request.num_draft_tokens, maximum)
+            return HeuristicLength(min(request.num_draft_tokens, maximum), maximum)
         case "confidence":
             return ConfidenceLength(maximum)
         case "adaptive":

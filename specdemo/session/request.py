@@ -30,7 +30,7 @@ class DecodeRequest:
 
     An empty `system_prompt` leaves the model's own. `top_k` 0 and `top_p` 1 are off,
     temperature 0 is greedy. `num_draft_tokens` is the length of a fixed draft and of the first of a
-    heuristic one; the other policies choose up to `Limits.num_draft_tokens`.
+    heuristic one; the other policies choose up to `Limits.chosen_draft_tokens`.
     """
 
     prompt: str

@@ -8,16 +8,13 @@ import platform
 import sys
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_PAUSE_INSTRUCTION = {
-    "x86_64": "pause",
-    "AMD64": "pause",
-    "aarch64": "yield",
-    "arm64": "yield",
-}.get(platform.machine())
+from specdemo.compilation import njit
+
+_IS_X86 = platform.machine() in ("x86_64", "AMD64")
 _YIELD_FUNCTION = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 
@@ -49,9 +46,10 @@ def _pause(typingctx):
     """Leave the core's units to its other thread for a moment."""
 
     def codegen(context, builder, signature, args):
-        if _PAUSE_INSTRUCTION:
-            nothing = ir.FunctionType(ir.VoidType(), [])
-            builder.asm(nothing, _PAUSE_INSTRUCTION, "", [], side_effect=True)
+        if _IS_X86:
+            function_type = ir.FunctionType(ir.VoidType(), [])
+            name = "llvm.x86.sse2.pause"
+            builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), [])
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -70,7 +68,7 @@ def _give_way(typingctx):
     return types.void(), codegen
 
 
-@njit(cache=True)
+@njit
 def wait_for_all(counter, expected):
     """Arrive, then wait for the others: spin briefly, then give way, for a core may be taken."""
     _arrive(counter)
@@ -82,7 +80,7 @@ def wait_for_all(counter, expected):
             _give_way()
 
 
-@njit(cache=True)
+@njit
 def share(num_items, thread, num_threads):
     """The range of items that is this thread's."""
     return num_items * thread // num_threads, num_items * (thread + 1) // num_threads

@@ -9,9 +9,11 @@ from __future__ import annotations
 # numba compiles the functions below from their bytecode; its decorators carry no types.
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from specdemo.compilation import njit
 
 MAX_ROWS = 8
 """Rows in one compiled pass; longer inputs are fed in blocks of this size."""
@@ -149,7 +151,7 @@ _dot_1x4, _dot_2x4, _dot_3x2 = _dot_block(1, 4), _dot_block(2, 4), _dot_block(3,
 _dot_4x2, _dot_5x2, _dot_6x2 = _dot_block(4, 2), _dot_block(5, 2), _dot_block(6, 2)
 
 
-@njit(cache=True)
+@njit
 def _dot_rows(weights, block, inputs, num_rows, out, column):
     """Four outputs of `inputs @ weights.T` for all rows, written from `column` on."""
     n = block * BLOCK
@@ -177,7 +179,7 @@ def _dot_rows(weights, block, inputs, num_rows, out, column):
             _dot_4x2(weights, n + 2, inputs, 4, out, column + 2)
 
 
-@njit(cache=True)
+@njit
 def linear_block(matrix, block, inputs, num_rows, out, column):
     """Four outputs of a matrix for all rows, written from `column` on.
 
@@ -191,7 +193,7 @@ def linear_block(matrix, block, inputs, num_rows, out, column):
                 out[row, column + i] *= scales[block * BLOCK + i]
 
 
-@njit(cache=True)
+@njit
 def store_packed(row, position, packed):
     """Write one row of a matrix that is packed as by `pack_rows`."""
     depth = row.shape[0]

@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from specdemo.compilation import njit
 from specdemo.engine.rows import exp
 from specdemo.models.kernels.barrier import share, wait_for_all
 from specdemo.models.kernels.dot import BLOCK, NO_SCALES, PAIR, linear_block, store_packed
 
 
-@njit(cache=True)
+@njit
 def _rms_norm(hidden, weight, num_rows, epsilon, out):
     """Root-mean-square normalisation of each row."""
     width = hidden.shape[1]
@@ -36,7 +36,7 @@ def _rms_norm(hidden, weight, num_rows, epsilon, out):
             out[row, i] = hidden[row, i] * scale * weight[i]
 
 
-@njit(cache=True)
+@njit
 def _rotate(head, cos, sin):
     """Rotary position embedding of one head at one position, in place."""
     half = cos.shape[0]
@@ -46,7 +46,7 @@ def _rotate(head, cos, sin):
         head[i + half] = b * cos[i] + a * sin[i]
 
 
-@njit(cache=True)
+@njit
 def _softmax(scores, length):
     """Softmax over the first `length` scores, in place."""
     top = scores[0]
@@ -61,7 +61,7 @@ def _softmax(scores, length):
         scores[t] /= total
 
 
-@njit(cache=True)
+@njit
 def _weighted_sum(weights, values, length, out):
     """Sum over t of weights[t] · values[t]."""
     for i in range(out.shape[0]):
@@ -72,14 +72,14 @@ def _weighted_sum(weights, values, length, out):
             out[i] += weight * values[t, i]
 
 
-@njit(cache=True)
+@njit
 def _layer_of(matrices, layer):
     """One layer's matrix of a stack."""
     weights, scales = matrices
     return weights[layer], scales[layer]
 
 
-@njit(cache=True)
+@njit
 def _add_projection(matrix, first, last, inputs, num_rows, hidden):
     """hidden += what a matrix makes of `inputs`, for the blocks from `first` to `last`."""
     projected = np.empty((num_rows, BLOCK), np.float32)
@@ -90,7 +90,7 @@ def _add_projection(matrix, first, last, inputs, num_rows, hidden):
                 hidden[row, block * BLOCK + i] += projected[row, i]
 
 
-@njit(cache=True)
+@njit
 def _add_features(features, first, last, hidden):
     """hidden += features for the columns from `first` to `last`."""
     for row in range(len(features)):
@@ -98,7 +98,7 @@ def _add_features(features, first, last, hidden):
             hidden[row, n] += features[row, n]
 
 
-@njit(cache=True)
+@njit
 def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotary_sin, out):
     """Causal attention of one head; `keys` and `values` (T, D) already hold the new rows."""
     size = keys.shape[1]
@@ -117,7 +117,7 @@ def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotar
         _weighted_sum(scores[row], values, length, out[row, head * size : (head + 1) * size])
 
 
-@njit(cache=True)
+@njit
 def _gate(matrix, first, last, inputs, num_rows, activated):
     """silu(gate) · up for the blocks from `first` to `last`, two of each in a block."""
     # A block at a time: whole rows lie 12 kB apart and would evict each other from the cache.
@@ -131,7 +131,7 @@ def _gate(matrix, first, last, inputs, num_rows, activated):
                 activated[row, block * PAIR + i] = gate * sigmoid * up
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def llama_pass(
     thread,  # which of the threads this call is
     num_threads,  # each makes the same call with its own number
