@@ -139,6 +139,7 @@ class Bench:
         return DecodeRequest(
             prompt=prompts()[case.question_id],
             precision=case.precision,
+            draft_length="fixed",
             num_draft_tokens=case.num_draft_tokens,
             max_new_tokens=NEW_TOKENS,
         )

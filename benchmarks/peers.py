@@ -145,9 +145,9 @@ def methods(is_ours_only: bool) -> dict[str, Method]:
     warm_up(pair)
     chosen = {
         "ours normal": ours(pair, "none"),
-        "ours model, fixed 4": ours(pair, "model", num_draft_tokens=4),
-        "ours n-gram, fixed 4": ours(pair, "ngram", num_draft_tokens=4),
-        "ours hybrid, fixed 4": ours(pair, "hybrid", num_draft_tokens=4),
+        "ours model, fixed 4": ours(pair, "model", draft_length="fixed", num_draft_tokens=4),
+        "ours n-gram, fixed 4": ours(pair, "ngram", draft_length="fixed", num_draft_tokens=4),
+        "ours hybrid, fixed 4": ours(pair, "hybrid", draft_length="fixed", num_draft_tokens=4),
         "ours hybrid, heuristic": ours(pair, "hybrid", draft_length="heuristic"),
         "ours hybrid, confidence": ours(pair, "hybrid", draft_length="confidence"),
         "ours hybrid, adaptive": ours(pair, "hybrid", draft_length="adaptive"),
