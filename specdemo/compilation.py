@@ -29,4 +29,5 @@ def sources_digest() -> str:
 if not numba.config.CACHE_DIR:
     numba.config.CACHE_DIR = str(read_settings().cache_folder / f"compiled-{sources_digest()}")
 
-njit = partial(numba.njit, cache=True)
+# As numpy divides: without a branch for zero, which would keep loops from vectorizing.
+njit = partial(numba.njit, cache=True, error_model="numpy")

@@ -31,10 +31,10 @@ def _float_from_bits(typingctx, bits):
 @njit
 def exp(x):
     """e to the x, x ≤ 88, to a relative 2e-7; without a branch, so that loops of it vectorize."""
-    x = max(x, np.float32(-87.0))
-    whole = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
+    bounded = max(x, np.float32(-87.0))
+    whole = np.floor(bounded * np.float32(1.4426950408889634) + np.float32(0.5))
     # ln 2 in two parts, so that the rest keeps its low bits.
-    rest = x - whole * np.float32(0.693359375)
+    rest = bounded - whole * np.float32(0.693359375)
     rest = rest + whole * np.float32(2.12194440e-4)
     poly = np.float32(1.9875691500e-4)
     poly = poly * rest + np.float32(1.3981999507e-3)
@@ -43,7 +43,8 @@ def exp(x):
     poly = poly * rest + np.float32(1.6666665459e-1)
     poly = poly * rest + np.float32(5.0000001201e-1)
     value = poly * rest * rest + rest + np.float32(1.0)
-    return value * _float_from_bits((np.int32(whole) + np.int32(127)) << np.int32(23))
+    result = value * _float_from_bits((np.int32(whole) + np.int32(127)) << np.int32(23))
+    return np.float32(0.0) if x < np.float32(-87.0) else result
 
 
 @njit

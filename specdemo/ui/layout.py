@@ -294,8 +294,8 @@ def _follow_up(labels: Labels) -> tuple[gr.Textbox, gr.Button]:
             max_lines=4,
             max_length=Limits().prompt_characters,
             interactive=False,
-            scale=8,
             container=False,
+            scale=8,
         )
         ask = labels.make(gr.Button, {"value": "ask"}, interactive=False, scale=1, min_width=90)
     return text, ask
