@@ -10,6 +10,27 @@ from specdemo.session import ChatTurn, DecodeRequest
 DEFAULTS = DecodeRequest(prompt="?")
 _SEED_LIMIT = 2**31
 
+# What can be chosen, with the key of the words for it.
+PRECISIONS = {
+    "auto": "precision_auto",
+    "float32": "precision_float32",
+    "bfloat16": "precision_bfloat16",
+}
+DRAFT_SOURCES = {
+    "hybrid": "draft_hybrid",
+    "model": "draft_model",
+    "ngram": "draft_ngram",
+    "none": "draft_none",
+}
+DRAFT_LENGTHS = {
+    "adaptive": "length_adaptive",
+    "fixed": "length_fixed",
+    "heuristic": "length_heuristic",
+    "confidence": "length_confidence",
+}
+MODES = {"chat": "mode_chat", "completion": "mode_completion"}
+ORDERS = {"race": "order_race", "one_after_another": "order_one_after_another"}
+
 
 class Form(NamedTuple):
     """The page's fields, in the order in which they are wired."""

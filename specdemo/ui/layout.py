@@ -9,32 +9,12 @@ import gradio as gr
 from specdemo.models.catalog import PAIRS
 from specdemo.settings import Limits
 from specdemo.ui.examples import Application, applications
-from specdemo.ui.form import DEFAULTS
+from specdemo.ui.form import DEFAULTS, DRAFT_LENGTHS, DRAFT_SOURCES, MODES, ORDERS, PRECISIONS
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
 from specdemo.ui.live_chart import live_chart
 from specdemo.ui.token_stream import token_stream
 from specdemo.ui.wording import DEFAULT_LANGUAGE, LANGUAGES
-
-PRECISIONS = {
-    "auto": "precision_auto",
-    "float32": "precision_float32",
-    "bfloat16": "precision_bfloat16",
-}
-DRAFT_SOURCES = {
-    "hybrid": "draft_hybrid",
-    "model": "draft_model",
-    "ngram": "draft_ngram",
-    "none": "draft_none",
-}
-DRAFT_LENGTHS = {
-    "adaptive": "length_adaptive",
-    "fixed": "length_fixed",
-    "heuristic": "length_heuristic",
-    "confidence": "length_confidence",
-}
-MODES = {"chat": "mode_chat", "completion": "mode_completion"}
-ORDERS = {"race": "order_race", "one_after_another": "order_one_after_another"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from typing import Any
 import gradio as gr
 
 from specdemo.session import ChatTurn
-from specdemo.ui.form import Form, new_seed
+from specdemo.ui.form import PRECISIONS, Form, new_seed
 from specdemo.ui.handlers import Handlers, ListedRun, Session, Update, status
 from specdemo.ui.json_view import encode
 from specdemo.ui.labels import choices_of
-from specdemo.ui.layout import PRECISIONS, Page, draw_page
+from specdemo.ui.layout import Page, draw_page
 from specdemo.ui.wording import preferred_language, words
 
 _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
