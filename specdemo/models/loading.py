@@ -89,7 +89,7 @@ def resolve_precision(precision: str, device: str) -> str:
     """The precision that `auto` stands for.
 
     On a CPU a pass costs what its weights weigh: bfloat16 halves them, and the compiled pass
-    computes in float32 either way, so it is the faster one on every processor.
+    computes in float32 either way, so it needs no bfloat16 instructions to be the faster one.
     """
     if precision != "auto":
         return precision
