@@ -6,13 +6,12 @@ sampling and cost next to nothing.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
 
-_CHUNK = 128
+from specdemo.engine import rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,7 @@ class Dense:
 
     def pick(self, draw: float) -> int:
         """The token that a uniform draw in [0, 1) falls on; never one of probability 0."""
-        num_chunks, rest = divmod(len(self.probs), _CHUNK)
-        if rest or num_chunks <= 1:
-            return _pick(self.probs, draw)[0]
-        # First the chunk, then the token in it: one sum over everything would take much longer.
-        chunks = self.probs.view(num_chunks, _CHUNK)
-        chunk, share = _pick(chunks.sum(dim=-1, dtype=torch.float64), draw)
-        token, _ = _pick(chunks[chunk], share)
-        return chunk * _CHUNK + token
+        return int(rows.pick(self.probs.cpu().numpy(), draw))
 
     def dense(self) -> torch.Tensor:
         """All probabilities (V,)."""
@@ -64,17 +56,6 @@ class Dense:
 
 
 Distribution: TypeAlias = OneHot | Dense
-
-
-def _pick(weights: torch.Tensor, draw: float) -> tuple[int, float]:
-    """The entry of (N,) that a uniform draw falls on, and where in that entry, in [0, 1)."""
-    cumulative = weights.cumsum(0, dtype=torch.float64)
-    # Scaled by the true sum, so that rounding can never push the draw past the last entry.
-    threshold = draw * cumulative[-1].item()
-    index = int(torch.searchsorted(cumulative, threshold, right=True))
-    weight = weights[index].item()
-    below = cumulative[index].item() - weight
-    return index, min(max((threshold - below) / weight, 0.0), math.nextafter(1.0, 0.0))
 
 
 def residual(target: Distribution, draft: Distribution) -> Distribution:
@@ -85,6 +66,10 @@ def residual(target: Distribution, draft: Distribution) -> Distribution:
     if isinstance(target, OneHot):
         # Whatever is left of a certainty is the certainty.
         return target
-    positive = (target.probs - draft.dense().to(target.probs.device)).clamp(min=0.0)
-    total = positive.sum()
+    one, other = target.probs, draft.dense().to(target.probs)
+    if one.device.type == "cpu":
+        numbers, total = rows.positive_part(one.numpy(), other.numpy())
+        return Dense(torch.from_numpy(numbers)) if total > 0 else target
+    positive = (one - other).clamp(min=0.0)
+    total = positive.sum().item()
     return Dense(positive / total) if total > 0 else target

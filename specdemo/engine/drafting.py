@@ -98,9 +98,8 @@ class ModelDrafter:
         return output, self._clock() - started
 
     def _draw(self, output: ForwardOutput, prefix: Sequence[int], seconds: float) -> Proposal:
-        warped = self._sampler.warp(output.logits, prefix)
-        distribution = warped.distributions[0]
-        return Proposal(self._sampler.sample(distribution), distribution, seconds, warped.tops[0])
+        distribution, top = self._sampler.warp(output.logits, prefix).row(0)
+        return Proposal(self._sampler.sample(distribution), distribution, seconds, top)
 
 
 class HybridDrafter:

@@ -9,10 +9,9 @@ from dataclasses import replace
 from specdemo.engine.draft_length import DraftLength
 from specdemo.engine.drafting import Clock
 from specdemo.engine.protocols import Drafter, ModelRunner, Proposal
-from specdemo.engine.sampling import Sampler
+from specdemo.engine.sampling import Sampler, Warped
 from specdemo.engine.verification import Verify, verify
 from specdemo.events import (
-    Alternative,
     DecodeEvent,
     DecodeFinished,
     FinishReason,
@@ -80,7 +79,7 @@ def generate(
         judged_pass = target.forward(pending, len(drafted) + 1)
         verify_seconds = clock() - started
         warped = sampler.warp(judged_pass.logits, sequence, drafted)
-        judged = with_target_top(verify(proposals, warped.distributions, sampler), warped.tops)
+        judged = with_target_top(verify(proposals, warped, sampler), warped)
         judged = cut_at_end(judged, end_token_ids)
         committed = [token.token_id for token in judged if token.outcome.is_output]
         sequence.extend(token_id for token_id in committed if token_id is not None)
@@ -102,9 +101,7 @@ def generate(
     yield DecodeFinished(FinishReason.MAX_NEW_TOKENS)
 
 
-def with_target_top(
-    judged: tuple[JudgedToken, ...], tops: Sequence[tuple[Alternative, ...]]
-) -> tuple[JudgedToken, ...]:
+def with_target_top(judged: tuple[JudgedToken, ...], warped: Warped) -> tuple[JudgedToken, ...]:
     """Each judged token with the target's alternatives at its position.
 
     A resampled token stands at the position of the refused one; untested tokens have no verdict,
@@ -116,7 +113,7 @@ def with_target_top(
         if token.outcome is TokenOutcome.UNTESTED:
             result.append(token)
             continue
-        result.append(replace(token, target_top=tops[row]))
+        result.append(replace(token, target_top=warped.row(row).top))
         row += token.outcome is TokenOutcome.ACCEPTED
     return tuple(result)
 

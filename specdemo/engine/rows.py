@@ -76,48 +76,70 @@ def _sum(row):
 
 
 @njit(fastmath={"reassoc"})
-def _sum_exp(row, top):
+def _sum_exp(row, maxima, top):
+    """The sum of exp(row − top); chunks whose every term is 0 cost nothing."""
     total = np.float32(0.0)
-    for i in range(len(row)):
-        total += exp(row[i] - top)
+    for chunk in range(len(maxima)):
+        if maxima[chunk] < top - np.float32(87.0):
+            continue
+        first = chunk * _CHUNK
+        for i in range(first, min(first + _CHUNK, len(row))):
+            total += exp(row[i] - top)
     return total
 
 
 @njit
-def _largest(row, values, indices):
+def _maxima(row):
+    """The largest entry of each chunk of a row."""
+    maxima = np.empty(-(-len(row) // _CHUNK), np.float32)
+    for chunk in range(len(maxima)):
+        first = chunk * _CHUNK
+        maxima[chunk] = _chunk_max(row, first, min(first + _CHUNK, len(row)))
+    return maxima
+
+
+@njit
+def _largest(row, maxima, values, indices):
     """Fill `values` and `indices` with the largest entries of a row, the first of equals first."""
     values[:] = -np.inf
-    for first in range(0, len(row), _CHUNK):
-        last = min(first + _CHUNK, len(row))
-        # Most chunks hold nothing large enough, and their maximum is quick to find.
-        if _chunk_max(row, first, last) > values[-1]:
-            for i in range(first, last):
+    for chunk in range(len(maxima)):
+        # Most chunks hold nothing large enough.
+        if maxima[chunk] > values[-1]:
+            first = chunk * _CHUNK
+            for i in range(first, min(first + _CHUNK, len(row))):
                 if row[i] > values[-1]:
                     _insert(values, indices, row[i], i)
 
 
 @njit(nogil=True)
 def likeliest(logits, count):
-    """Indices and softmax probabilities of the `count` largest entries of each row (N, V)."""
-    indices = np.zeros((len(logits), count), np.int64)
-    probs = np.empty((len(logits), count), np.float32)
-    for n in range(len(logits)):
-        _largest(logits[n], probs[n], indices[n])
-        top = probs[n, 0]
-        total = _sum_exp(logits[n], top)
-        for i in range(count):
-            probs[n, i] = exp(probs[n, i] - top) / total
+    """Indices and softmax probabilities of the `count` largest entries of a row (V,)."""
+    indices, probs = np.zeros(count, np.int64), np.empty(count, np.float32)
+    maxima = _maxima(logits)
+    _largest(logits, maxima, probs, indices)
+    top = probs[0]
+    total = _sum_exp(logits, maxima, top)
+    for i in range(count):
+        probs[i] = exp(probs[i] - top) / total
     return indices, probs
 
 
 @njit(nogil=True)
-def largest(rows, count):
-    """Indices and values of the `count` largest entries of each row (N, V)."""
-    indices = np.zeros((len(rows), count), np.int64)
-    values = np.empty((len(rows), count), np.float32)
-    for n in range(len(rows)):
-        _largest(rows[n], values[n], indices[n])
+def largest(row, count):
+    """Indices and values of the `count` largest entries of a row (V,)."""
+    indices, values = np.zeros(count, np.int64), np.empty(count, np.float32)
+    _largest(row, _maxima(row), values, indices)
     return indices, values
+
+
+@njit(nogil=True)
+def spread(values, indices, length):
+    """Rows (N, K) at their places in rows (N, `length`) that are −infinity elsewhere."""
+    whole = np.full((len(values), length), -np.inf, np.float32)
+    for n in range(len(values)):
+        for i in range(len(indices)):
+            whole[n, indices[i]] = values[n, i]
+    return whole
 
 
 @njit
@@ -125,7 +147,7 @@ def _border(probs, top_k, top_p):
     """The smallest probability that survives top-k, then top-p over what top-k left."""
     if 0 < top_k < len(probs):
         falling = np.empty(top_k, np.float32)
-        _largest(probs, falling, np.zeros(top_k, np.int64))
+        _largest(probs, _maxima(probs), falling, np.zeros(top_k, np.int64))
     else:
         # Entries below this bound hold less than 1 − top_p in all: none is in the nucleus, and only
         # the few others need sorting.
@@ -146,25 +168,77 @@ def _border(probs, top_k, top_p):
 
 @njit(nogil=True)
 def softmax(logits, temperature, top_k, top_p):
-    """Distributions (N, V): softmax at a temperature, cut to top-k and top-p, renormalized.
+    """A distribution (V,): softmax at a temperature, cut to top-k and top-p, renormalized.
 
     Entries as likely as the last one kept stay too.
     """
-    probs = np.empty_like(logits)
+    probs = np.zeros_like(logits)
     scale = np.float32(1.0 / temperature)
-    for n in range(len(logits)):
-        row, out = logits[n], probs[n]
-        top = _chunk_max(row, 0, len(row))
-        for i in range(len(row)):
-            out[i] = exp((row[i] - top) * scale)
-        total = _sum(out)
-        for i in range(len(row)):
-            out[i] /= total
-        if 0 < top_k < len(row) or top_p < 1.0:
-            border = _border(out, top_k, top_p)
-            for i in range(len(row)):
-                out[i] = out[i] if out[i] >= border else np.float32(0.0)
-            total = _sum(out)
-            for i in range(len(row)):
-                out[i] /= total
+    maxima = _maxima(logits)
+    top = maxima.max()
+    for chunk in range(len(maxima)):
+        if (maxima[chunk] - top) * scale < np.float32(-87.0):
+            continue
+        first = chunk * _CHUNK
+        for i in range(first, min(first + _CHUNK, len(logits))):
+            probs[i] = exp((logits[i] - top) * scale)
+    _normalize(probs)
+    if 0 < top_k < len(logits) or top_p < 1.0:
+        border = _border(probs, top_k, top_p)
+        for i in range(len(logits)):
+            probs[i] = probs[i] if probs[i] >= border else np.float32(0.0)
+        _normalize(probs)
     return probs
+
+
+@njit
+def _normalize(probs):
+    share = np.float32(1.0) / _sum(probs)
+    for i in range(len(probs)):
+        probs[i] *= share
+
+
+@njit(nogil=True)
+def positive_part(one, other):
+    """The positive part of one − other (V,), normalized where anything is left; what was left."""
+    rest = np.empty_like(one)
+    for i in range(len(one)):
+        rest[i] = max(one[i] - other[i], np.float32(0.0))
+    total = _sum(rest)
+    if total > 0.0:
+        _normalize(rest)
+    return rest, total
+
+
+@njit(fastmath={"reassoc"})
+def _mass(probs, first, last):
+    total = 0.0
+    for i in range(first, last):
+        total += probs[i]
+    return total
+
+
+@njit(nogil=True)
+def pick(probs, draw):
+    """The entry (V,) that a uniform draw in [0, 1) falls on; never one of probability 0."""
+    masses = np.empty(-(-len(probs) // _CHUNK), np.float64)
+    for chunk in range(len(masses)):
+        first = chunk * _CHUNK
+        masses[chunk] = _mass(probs, first, min(first + _CHUNK, len(probs)))
+    # Of the true sum, so that rounding can never push the draw past the last entry.
+    rest = draw * masses.sum()
+    start = 0
+    for chunk in range(len(masses)):
+        if masses[chunk] > 0.0:
+            start = chunk * _CHUNK
+            if rest < masses[chunk]:
+                break
+            rest -= masses[chunk]
+    chosen = start
+    for i in range(start, min(start + _CHUNK, len(probs))):
+        if probs[i] > 0.0:
+            chosen = i
+            if rest < probs[i]:
+                break
+            rest -= probs[i]
+    return chosen

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from transformers import LlamaConfig
 
+from specdemo.engine import rows
 from specdemo.engine.protocols import ForwardOutput
 from specdemo.models import kernels
 
@@ -254,8 +255,7 @@ class CompiledRunner:
 
     def _over_vocabulary(self, logits: torch.Tensor) -> torch.Tensor:
         """Logits (N, V) over the whole vocabulary; tokens outside a cut head have probability 0."""
-        if self._weights.head_token_ids is None:
+        ids, width = self._weights.head_token_ids, self._weights.embedding.shape[0]
+        if ids is None:
             return logits
-        whole = logits.new_full((len(logits), self._weights.embedding.shape[0]), -torch.inf)
-        whole[:, self._weights.head_token_ids] = logits
-        return whole
+        return torch.from_numpy(rows.spread(logits.numpy(), ids.numpy(), width))

@@ -121,7 +121,7 @@ def test_two_tokens_follow_the_targets_joint_distribution(
             table, drafter, num_draft_tokens=num_draft_tokens, max_new_tokens=2, sampler=sampler
         )
         pairs[trace_of(events).token_ids] += 1
-    rows = [d.dense().double() for d in Sampler(params, 0).warp(table, []).distributions]
+    rows = [d.dense().double() for d in Sampler(params, 0).warp(table, [])]
     expected = {(a, b): float(rows[0][a] * rows[a][b]) for a in range(5) for b in range(5)}
     assert all(expected[pair] > 0 for pair in pairs)  # type: ignore[index]
     likely = {pair: share * 4000 for pair, share in expected.items() if share * 4000 >= 5}

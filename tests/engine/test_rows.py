@@ -10,29 +10,29 @@ from specdemo.engine import rows
 
 
 def numbers(seed: int, width: int) -> torch.Tensor:
-    return 4 * torch.randn(3, width, generator=torch.Generator().manual_seed(seed))
+    return 4 * torch.randn(width, generator=torch.Generator().manual_seed(seed))
 
 
 @given(st.integers(0, 2**31), st.sampled_from([8, 63, 64, 65, 500]), st.integers(1, 8))
 def test_the_largest_entries_are_torchs(seed: int, width: int, count: int) -> None:
-    table = numbers(seed, width)
-    indices, values = rows.largest(table.numpy(), count)
-    expected = table.topk(count, dim=-1)
+    row = numbers(seed, width)
+    indices, values = rows.largest(row.numpy(), count)
+    expected = row.topk(count)
     assert np.array_equal(values, expected.values.numpy())
     assert np.array_equal(indices, expected.indices.numpy())
 
 
 def test_of_equal_entries_the_first_comes_first() -> None:
-    table = np.zeros((1, 200), np.float32)
-    table[0, [150, 30, 90]] = 1.0
-    assert rows.largest(table, 3)[0].tolist() == [[30, 90, 150]]
+    row = np.zeros(200, np.float32)
+    row[[150, 30, 90]] = 1.0
+    assert rows.largest(row, 3)[0].tolist() == [30, 90, 150]
 
 
 @given(st.integers(0, 2**31), st.sampled_from([8, 130]))
 def test_likeliest_is_the_softmax_of_the_largest(seed: int, width: int) -> None:
-    table = numbers(seed, width)
-    indices, probs = rows.likeliest(table.numpy(), 4)
-    expected = torch.softmax(table, -1).gather(-1, torch.from_numpy(indices))
+    row = numbers(seed, width)
+    indices, probs = rows.likeliest(row.numpy(), 4)
+    expected = torch.softmax(row, -1)[torch.from_numpy(indices)]
     assert torch.allclose(torch.from_numpy(probs), expected, rtol=1e-4, atol=1e-8)
 
 
@@ -42,8 +42,25 @@ def test_exp_is_exact_to_float32(x: float) -> None:
 
 
 def test_missing_tokens_have_no_probability() -> None:
-    table = numbers(1, 100)
-    table[:, ::2] = -torch.inf
-    probs = rows.softmax(table.numpy(), 1.0, 0, 1.0)
-    assert not probs[:, ::2].any()
-    assert probs.sum(-1) == pytest.approx(1.0, abs=1e-6)
+    row = numbers(1, 100)
+    row[::2] = -torch.inf
+    probs = rows.softmax(row.numpy(), 1.0, 0, 1.0)
+    assert not probs[::2].any()
+    assert probs.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_spread_rows_hold_nothing_but_what_was_placed() -> None:
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    whole = rows.spread(values, np.array([4, 0, 2]), 5)
+    assert whole.tolist() == [
+        [1.0, -np.inf, 2.0, -np.inf, 0.0],
+        [4.0, -np.inf, 5.0, -np.inf, 3.0],
+    ]
+
+
+@given(st.integers(0, 2**31), st.sampled_from([8, 130]))
+def test_likeliest_sees_every_chunk_that_holds_anything(seed: int, width: int) -> None:
+    row = 40 * numbers(seed, width)
+    indices, probs = rows.likeliest(row.numpy(), 2)
+    expected = torch.softmax(row.double(), -1)[torch.from_numpy(indices)]
+    assert torch.allclose(torch.from_numpy(probs).double(), expected, rtol=1e-4, atol=1e-8)

@@ -25,7 +25,7 @@ def logits(rows: int, width: int, seed: int) -> torch.Tensor:
 def dense(
     params: SamplingParams, row: torch.Tensor, prefix: list[int] | None = None
 ) -> torch.Tensor:
-    return Sampler(params, 0).warp(row, prefix or []).distributions[0].dense()
+    return Sampler(params, 0).warp(row, prefix or [])[0].dense()
 
 
 @given(
@@ -42,25 +42,26 @@ def test_the_compiled_softmax_is_torchs(
     params = SamplingParams(temperature, top_k, top_p)
     expected = torch.softmax(rows / temperature, dim=-1)
     expected = keep_top_p(keep_top_k(expected, top_k), top_p)
-    for row, distribution in zip(expected, soften(rows, params).distributions):
+    for logit_row, row in zip(rows, expected):
+        distribution = soften(logit_row.unsqueeze(0), params).distribution
         assert torch.allclose(distribution.dense(), row, atol=2e-6)
 
 
 def test_temperature_zero_is_a_one_hot_of_the_largest_logit() -> None:
     rows = logits(4, 300, seed=1)
-    distributions = Sampler(SamplingParams(), 0).warp(rows, []).distributions
-    assert distributions == [OneHot(int(i), 300) for i in rows.argmax(-1)]
+    warped = Sampler(SamplingParams(), 0).warp(rows, [])
+    assert list(warped) == [OneHot(int(i), 300) for i in rows.argmax(-1)]
 
 
 def test_of_equal_logits_greedy_takes_the_first() -> None:
     row = torch.zeros(1, 200)
     row[0, [70, 150]] = 5.0
-    assert Sampler(SamplingParams(), 0).warp(row, []).distributions == [OneHot(70, 200)]
+    assert Sampler(SamplingParams(), 0).warp(row, [])[0] == OneHot(70, 200)
 
 
 def test_alternatives_of_a_greedy_run_are_the_plain_softmax() -> None:
     row = logits(1, 300, seed=2)
-    top = Sampler(SamplingParams(), 0).warp(row, []).tops[0]
+    top = Sampler(SamplingParams(), 0).warp(row, []).row(0).top
     expected = torch.softmax(row, -1)[0].topk(8)
     assert [a.token_id for a in top] == expected.indices.tolist()
     assert [a.prob for a in top] == pytest.approx(expected.values.tolist(), rel=1e-4)
@@ -86,7 +87,7 @@ def test_the_penalty_divides_positive_and_multiplies_negative_logits() -> None:
 def test_the_penalty_sees_only_the_draft_before_its_position() -> None:
     rows = torch.full((3, 4), 1.0)
     warped = Sampler(SamplingParams(1.0, repetition_penalty=4.0), 0).warp(rows, [0], [1, 2])
-    punished = [{i for i, p in enumerate(d.dense()) if p < 0.2} for d in warped.distributions]
+    punished = [{i for i, p in enumerate(d.dense()) if p < 0.2} for d in warped]
     assert punished == [{0}, {0, 1}, {0, 1, 2}]
     assert rows.eq(1.0).all(), "the model's logits are not the sampler's to change"
 
@@ -97,7 +98,7 @@ def test_numbers_that_are_not_finite_are_an_error(temperature: float, bad: float
     row = logits(1, 300, seed=4)
     row[0, 17] = bad
     with pytest.raises(BadLogitsError, match="float32"):
-        Sampler(SamplingParams(temperature), 0).warp(row, [])
+        Sampler(SamplingParams(temperature), 0).warp(row, []).row(0)
 
 
 def test_a_seed_fixes_every_draw_and_positions_get_different_ones() -> None:
@@ -105,3 +106,12 @@ def test_a_seed_fixes_every_draw_and_positions_get_different_ones() -> None:
     draws = [one.draw() for _ in range(5)]
     assert draws == [other.draw() for _ in range(5)]
     assert len(set(draws)) == 5
+
+
+def test_a_row_that_nobody_asks_for_is_not_judged() -> None:
+    rows = logits(2, 300, seed=5)
+    rows[1] = math.nan
+    warped = Sampler(SamplingParams(), 0).warp(rows, [], [3])
+    assert warped[0] == OneHot(int(rows[0].argmax()), 300)
+    with pytest.raises(BadLogitsError):
+        warped.row(-1)
