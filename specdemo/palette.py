@@ -53,7 +53,28 @@ MEMORY_COLOURS: dict[str, Colour] = {
 }
 
 
+# Solid tones of the token states, for bars.
+STATE_COLOURS: dict[str, Colour] = {
+    "accepted": Colour("#12907a", "#34d3b0"),
+    "rejected": Colour("#d9623b", "#ff9d78"),
+}
+
+TIME_COLOURS: dict[str, Colour] = {
+    "prefill": Colour("#9aa7b8", "#5d6b7e"),
+    "draft": Colour("#c98a12", "#f2c14e"),
+    "verify": Colour("#3466b0", "#7fb0ff"),
+    "overhead": Colour("#b9587f", "#f09ab9"),
+}
+
+THEORY_COLOURS: dict[str, Colour] = {
+    "textbook": Colour("#7b8796", "#94a1b3"),
+    "point": Colour("#b0430f", "#ffab85"),
+    "even": Colour("#8d99a8", "#7f8ca0"),
+}
+
+
 def dark_colours() -> dict[str, str]:
     """The dark theme's colour for each light one that a figure may hold."""
-    pairs = [*LANE_COLOURS.values(), *MEMORY_COLOURS.values()]
+    tables = (LANE_COLOURS, MEMORY_COLOURS, STATE_COLOURS, TIME_COLOURS, THEORY_COLOURS)
+    pairs = [colour for table in tables for colour in table.values()]
     return {colour.light: colour.dark for colour in pairs}

@@ -5,7 +5,8 @@ Knows no model, no clock and no screen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from typing_extensions import assert_never
 
@@ -131,16 +132,71 @@ class BestNormal:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """One earlier turn of the conversation; `role` is user or assistant."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What was asked for, enough to ask for it again.
+
+    An empty `system_prompt` leaves the model's own. `top_k` 0 and `top_p` 1 are off,
+    temperature 0 is greedy. `num_draft_tokens` is the length of a fixed draft and of the first of a
+    heuristic one.
+    """
+
+    prompt: str
+    is_chat: bool = True
+    system_prompt: str = ""
+    history: tuple[ChatTurn, ...] = ()
+    pair: str = "smollm2-135m"
+    precision: str = "auto"
+    device: str = "auto"
+    draft_source: str = "hybrid"
+    num_draft_tokens: int = 4
+    draft_length: str = "adaptive"
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    repetition_penalty: float = 1.0
+    seed: int = 42
+    max_new_tokens: int = 128
+    order: str = "race"
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the answer is determined by the prompt."""
+        return self.temperature == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The texts of tokens beside the answers': of the prompt, and of the alternatives by id."""
+
+    prompt_pieces: tuple[str, ...] = ()
+    by_token_id: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Both lanes at one moment of a race, with everything that a page, a file or a report shows."""
 
     normal: LaneSnapshot
     speculative: LaneSnapshot
     environment: Environment
-    is_greedy: bool
+    settings: RunSettings
     best_normal: BestNormal | None = None
+    words: Words = Words()
 
     @property
     def is_finished(self) -> bool:
         """Whether both lanes have ended."""
         return all(lane.trace.finish_reason for lane in (self.normal, self.speculative))
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether both answers are determined by the prompt."""
+        return self.settings.is_greedy

@@ -1,5 +1,4 @@
 // What the row of example buttons is. No value: only words.
-const root = element.firstElementChild;
 root.append(worded("p", "", "examples"));
 watch("words", () => relabel(root));
 relabel(root);

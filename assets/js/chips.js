@@ -1,5 +1,4 @@
 // One token as a box: hue, mark and shape say its fate; white space shows as glyphs.
-const root = element.firstElementChild;
 const ONLY_SPACES = /^[ \u00a0]+$/;
 
 // A token's leading space stands before its box, so that no line starts or ends with half a box.
@@ -19,12 +18,13 @@ function chipNode(state, text, key = "") {
   return chip;
 }
 
-function token(name, text, outcome, numbers, roundIndex) {
+function token(text, outcome, place = null, count = 1) {
   const chip = chipNode(outcome, text);
   chip.setAttribute("role", "option");
   chip.tabIndex = -1;
-  chip.setAttribute("aria-label", `${text.trim() || "␣"}, ${word(`state_${outcome}`)}`);
-  chip.verdict = { text, outcome, numbers, roundIndex };
+  const several = count > 1 ? `, ${fill("several_tokens", { count })}` : "";
+  chip.setAttribute("aria-label", `${text.trim() || "␣"}, ${word(`state_${outcome}`)}${several}`);
+  chip.verdict = { text, outcome, place };
   return chip;
 }
 

@@ -1,5 +1,4 @@
 // Title, pair and purpose. No value: only words.
-const root = element.firstElementChild;
 const heading = make("div", "sd-title");
 heading.append(worded("h1", "", "title"), make("span", "sd-pair", props.pair));
 root.append(heading, worded("p", "", "subtitle"));

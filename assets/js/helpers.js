@@ -1,4 +1,6 @@
 // Shared by every view. All text reaches the page through textContent, never through markup.
+const root = element.firstElementChild;
+
 const make = (tag, className = "", text = "") => {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -18,8 +20,19 @@ const word = (key) => props.words[key] ?? "";
 const fill = (key, values) =>
   word(key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 
+// A number that says what it means while it is pointed at or focused.
+const defined = (node, name) => {
+  node.dataset.define = `define_${name}`;
+  node.tabIndex = 0;
+  return node;
+};
+
 const relabel = (root) => {
   root.lang = props.language;
+  for (const node of root.querySelectorAll("[data-define]")) {
+    node.dataset.tip = word(node.dataset.define);
+    node.setAttribute("aria-description", node.dataset.tip);
+  }
   for (const node of root.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
 };
 

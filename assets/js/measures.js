@@ -1,6 +1,6 @@
 // The comparison below the lanes: speedup, acceptance, tokens per pass, and whether the output is equal.
 function measure(name) {
-  const cell = make("div", `sd-measure sd-measure-${name}`);
+  const cell = defined(make("div", `sd-measure sd-measure-${name}`), name);
   const value = make("b", "", "–");
   const note = make("small");
   cell.append(worded("span", "", name), value, note);

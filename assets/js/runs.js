@@ -1,6 +1,7 @@
 // The list of this visit's runs, newest first.
-const root = element.firstElementChild;
 const COLUMNS = ["run_time", "run_prompt", "run_source", "run_normal", "run_speculative", "speedup"];
+
+root.tabIndex = 0; // wide lists scroll
 
 const row = (cells, tag) => {
   const line = make("tr");

@@ -1,4 +1,4 @@
-// Two lanes of tokens, the comparison, the legend and the verdict of one token.
+// Two lanes of tokens, the comparison and the legend.
 // The value is a growing string of JSON lines; only the unread tail is parsed.
 const WORD_JOINER = "\u2060"; // a seam never starts a line
 const STATES = ["pending", "accepted", "rejected", "untested", "resampled", "bonus"];
@@ -7,7 +7,7 @@ let consumed = 0;
 let view = emptyView();
 
 function emptyView() {
-  return { run: null, environment: null, totals: null, verdict: null, isOver: false };
+  return { run: null, totals: null, isOver: false };
 }
 
 // --- the frame, built once -------------------------------------------------------------------
@@ -25,7 +25,7 @@ function lane(name) {
     ["first", "first_token"],
     ["tokens", "tokens"],
   ]) {
-    const cell = make("span", `sd-figure sd-figure-${key}`);
+    const cell = defined(make("span", `sd-figure sd-figure-${key}`), label);
     cell.append(figures[key], worded("small", "", label));
     list.append(cell);
   }
@@ -73,9 +73,7 @@ const laneRow = make("div", "sd-lanes");
 laneRow.append(lanes.normal.frame, lanes.speculative.frame);
 const measureRow = make("div", "sd-measures");
 measureRow.append(...Object.values(measures).map((item) => item.cell));
-const environment = make("p", "sd-environment");
-const weightsNote = worded("p", "sd-environment", "weights_note");
-root.append(laneRow, measureRow, legendBar, verdict, environment, weightsNote);
+root.append(laneRow, measureRow, legendBar);
 
 // --- reading the lines -----------------------------------------------------------------------
 function read() {
@@ -92,29 +90,23 @@ function read() {
 function startOver(first) {
   firstLine = first;
   consumed = 0;
-  view = { ...emptyView(), environment: view.environment };
+  view = emptyView();
   for (const item of Object.values(lanes)) {
     item.text.replaceChildren();
     Object.assign(item, { answer: null, pending: [], keepsUp: true });
     item.copy.disabled = true;
     item.frame.dataset.state = "waiting";
   }
-  drawVerdict();
 }
 
 function apply([kind, ...rest]) {
-  const actions = { run, environment: setEnvironment, pending, round, totals: setTotals, end, failed };
+  const actions = { run, pending, round, totals: setTotals, end, failed };
   actions[kind](...rest);
 }
 
 function run(id, prompt, isChat, turns) {
   view.run = { prompt, isChat, turns };
   drawContext();
-}
-
-function setEnvironment(values) {
-  view.environment = values;
-  drawEnvironment();
 }
 
 function setTotals(values) {
@@ -124,7 +116,7 @@ function setTotals(values) {
 function pending(name, text) {
   const item = lanes[name];
   item.frame.dataset.state = "live";
-  const chip = token(name, text, "pending", []);
+  const chip = token(text, "pending");
   item.pending.push(chip);
   item.text.append(chip);
 }
@@ -135,9 +127,9 @@ function round(name, index, chips) {
   for (const chip of item.pending) chip.remove();
   item.pending = [];
   const fresh = document.createDocumentFragment();
-  chips.forEach(([text, outcome, numbers], position) => {
-    fresh.append(token(name, text, outcome, numbers, index));
-    const isLast = position === chips.length - 1;
+  chips.forEach(([text, outcome, position, count], order) => {
+    fresh.append(token(text, outcome, { lane: name, round: index, position }, count));
+    const isLast = order === chips.length - 1;
     if (isLast && name === "speculative") fresh.append(make("span", "sd-seam", WORD_JOINER));
     // A plain token holds its own line breaks; in a box they are glyphs, and the breaks follow it.
     if (isOutput(outcome) && outcome !== "normal") fresh.append(text.replace(/[^\n]/g, ""));
@@ -145,11 +137,11 @@ function round(name, index, chips) {
   item.text.append(fresh);
 }
 
-function end(name, reason, text, [, outcome, numbers]) {
+function end(name, reason, text, [, outcome, , count]) {
   const item = lanes[name];
   for (const chip of item.pending) chip.remove();
   item.pending = [];
-  if (numbers.length) item.text.append(token(name, "", outcome, numbers));
+  if (count) item.text.append(token("", outcome, null, count));
   if (reason === "end_of_text") markEnd(item);
   item.frame.dataset.state = reason;
   item.answer = text;
@@ -175,10 +167,41 @@ function failed() {
 
 const isOutput = (outcome) => outcome !== "rejected" && outcome !== "untested";
 
-// --- pointing at tokens, with the mouse, a finger or the arrow keys ---------------------------
+// --- choosing tokens, with the mouse, a finger or the arrow keys ------------------------------
+let chosen = null;
+
+// The server knows how each token was judged; the timeline marks the round.
+function choose(chip) {
+  if (!chip?.verdict?.place || chip === chosen) return;
+  chosen = chip;
+  const { place } = chip.verdict;
+  trigger("token_select", place);
+  window.dispatchEvent(new CustomEvent("sd-token-chosen", { detail: place }));
+}
+
+function markRound({ lane: name, round: index }) {
+  for (const chip of root.querySelectorAll(".sd-chip.is-marked")) chip.classList.remove("is-marked");
+  const chips = [...lanes[name].text.querySelectorAll(".sd-chip")];
+  const own = chips.filter((chip) => chip.verdict.place?.round === index);
+  for (const chip of own) chip.classList.add("is-marked");
+  if (own.length) scrollInside(lanes[name].box, own[0]);
+  return own;
+}
+
+// Scrolls the box alone: the page keeps its place.
+function scrollInside(box, chip) {
+  const [inner, outer] = [chip.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top + 16;
+  else if (inner.bottom > outer.bottom - 40) box.scrollTop += inner.bottom - outer.bottom + 56;
+}
+
+window.addEventListener("sd-round-pointed", ({ detail }) => markRound(detail));
+window.addEventListener("sd-round-chosen", ({ detail }) => {
+  markRound(detail)[0]?.focus({ preventScroll: true });
+});
+
 for (const item of Object.values(lanes)) {
   const chips = () => [...item.text.querySelectorAll(".sd-chip")].filter((chip) => chip.offsetParent);
-  item.box.addEventListener("mouseover", (event) => choose(event.target.closest?.(".sd-chip")));
   item.box.addEventListener("focusin", (event) => choose(event.target.closest?.(".sd-chip")));
   item.box.addEventListener("click", (event) => event.target.closest?.(".sd-text .sd-chip")?.focus());
   item.box.addEventListener("scroll", () => {
@@ -192,7 +215,7 @@ for (const item of Object.values(lanes)) {
     const at = all.indexOf(document.activeElement);
     const next = { Home: 0, End: all.length - 1 }[event.key] ?? Math.max(0, Math.min(all.length - 1, at + step));
     all[next].focus({ preventScroll: true });
-    all[next].scrollIntoView({ block: "nearest" });
+    scrollInside(item.box, all[next]);
   });
 }
 
@@ -220,10 +243,6 @@ function addTurn(parent, who, text) {
   relabel(turn);
 }
 
-function drawEnvironment() {
-  environment.textContent = view.environment ? fill("environment", view.environment) : "";
-}
-
 // Browsers keep the clipboard from pages served over plain http, localhost excepted.
 function copyWithoutClipboard(text) {
   const field = make("textarea", "sd-unseen");
@@ -248,8 +267,6 @@ function drawWords() {
     item.box.setAttribute("aria-label", fill("answer_of", { lane: word(`lane_${name}`) }));
   }
   drawContext();
-  drawEnvironment();
-  drawVerdict();
   drawTotals();
 }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
@@ -52,6 +53,10 @@ class Tokenizer:
         """The text of token ids, special tokens included."""
         return str(self._tokenizer.decode(list(token_ids), clean_up_tokenization_spaces=False))
 
+    def token_name(self, token_id: int) -> str:
+        """The vocabulary's own name of a token."""
+        return str(self._tokenizer.convert_ids_to_tokens(token_id))
+
 
 class Pieces:
     """What each token adds to a text, by the difference of decoded prefixes.
@@ -81,3 +86,38 @@ class Pieces:
     def commit(self, token_ids: Sequence[int]) -> None:
         """Make `token_ids` part of the text."""
         self._tail = [*self._tail, *token_ids][-self._CONTEXT :]
+
+
+class TokenTexts:
+    """The texts of single tokens, each as it would follow a word; kept once worked out.
+
+    A token that is only part of a character has no text of its own: it is shown by its bytes' name.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._anchor = tokenizer.encode("a")[-1:]
+        self._before = len(tokenizer.decode_all(self._anchor))
+        self._texts: dict[int, str] = {}
+
+    @property
+    def by_token_id(self) -> Mapping[int, str]:
+        """A view of all texts so far; entries are added, never changed."""
+        return MappingProxyType(self._texts)
+
+    def note(self, token_id: int) -> None:
+        """Work out the text of a token that is not known yet."""
+        if token_id not in self._texts:
+            text = self._tokenizer.decode_all([*self._anchor, token_id])[self._before :]
+            is_whole = text and _REPLACEMENT not in text
+            self._texts[token_id] = text if is_whole else self._tokenizer.token_name(token_id)
+
+
+def prompt_pieces(tokenizer: Tokenizer, token_ids: Sequence[int]) -> tuple[str, ...]:
+    """What each token adds to the text of a prompt."""
+    pieces = Pieces(tokenizer, [])
+    shown: list[str] = []
+    for token_id in token_ids:
+        shown.extend(pieces.after([token_id]))
+        pieces.commit([token_id])
+    return tuple(shown)

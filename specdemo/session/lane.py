@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 
 from specdemo.engine.draft_length import (
@@ -19,7 +19,7 @@ from specdemo.engine.sampling import Sampler
 from specdemo.events import DecodeEvent, JudgedToken, RoundVerified, TokenDrafted
 from specdemo.models.loading import ModelPair, SizedRunner
 from specdemo.models.memory import peak_bytes
-from specdemo.models.tokenization import Pieces
+from specdemo.models.tokenization import Pieces, TokenTexts
 from specdemo.session.request import DecodeRequest
 from specdemo.settings import Limits
 from specdemo.trace import LaneSnapshot, MemorySample, RunTrace, advance
@@ -35,6 +35,7 @@ class Lane:
         prompt_token_ids: list[int],
         draft_source: str,
         should_stop: Callable[[], bool],
+        token_texts: TokenTexts | None = None,
     ) -> None:
         capacity = len(prompt_token_ids) + request.max_new_tokens
         sampler = Sampler(request.sampling_params, request.seed)
@@ -43,6 +44,7 @@ class Lane:
         needs_model = draft_source in ("model", "hybrid")
         self._draft = pair.new_draft_runner(capacity) if needs_model else None
         self._pieces = Pieces(pair.tokenizer, prompt_token_ids)
+        self._token_texts = token_texts or TokenTexts(pair.tokenizer)
         self._events: Generator[DecodeEvent, None, None] = generate(
             self._target,
             new_drafter(draft_source, self._draft, sampler, pair.vocab_size),
@@ -81,6 +83,8 @@ class Lane:
                 token_ids = [drafted.token_id for drafted in snapshot.trace.pending]
                 return replace(snapshot, pending_pieces=self._pieces.after(token_ids))
             case RoundVerified(round=finished):
+                for token_id in alternative_ids(finished.judged):
+                    self._token_texts.note(token_id)
                 return replace(
                     snapshot,
                     pieces=(*snapshot.pieces, self._round_pieces(finished.judged)),
@@ -147,6 +151,14 @@ def new_draft_length(request: DecodeRequest) -> DraftLength:
             return AdaptiveLength(maximum)
         case _:
             return FixedLength(request.num_draft_tokens)
+
+
+def alternative_ids(judged: Iterable[JudgedToken]) -> Iterator[int]:
+    """The ids of all alternatives that these tokens carry."""
+    for token in judged:
+        for top in (token.target_top, token.draft_top, token.residual_top):
+            for alternative in top:
+                yield alternative.token_id
 
 
 def known_ids(tokens: Iterable[JudgedToken]) -> list[int]:

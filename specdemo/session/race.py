@@ -10,6 +10,7 @@ import platform
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event
@@ -26,10 +27,11 @@ from specdemo.models.loading import (
 )
 from specdemo.models.memory import reset_peak
 from specdemo.models.store import ModelStore
+from specdemo.models.tokenization import TokenTexts, prompt_pieces
 from specdemo.session.lane import Lane
 from specdemo.session.request import DecodeRequest
 from specdemo.settings import Settings
-from specdemo.trace import BestNormal, Environment, Snapshot
+from specdemo.trace import BestNormal, Environment, Snapshot, Words
 
 _WARM_UP = DecodeRequest(
     prompt="Write one sentence about the sea.", draft_source="hybrid", max_new_tokens=12
@@ -117,14 +119,21 @@ def race(
     should_stop: Callable[[], bool],
 ) -> Generator[Snapshot, None, Snapshot]:
     """Both runs to their end, a snapshot after each pass; returns the last one."""
-    normal = Lane(pair, request, prompt_token_ids, "none", should_stop)
-    speculative = Lane(pair, request, prompt_token_ids, request.draft_source, should_stop)
+    texts = TokenTexts(pair.tokenizer)
+    words = Words(prompt_pieces(pair.tokenizer, prompt_token_ids), texts.by_token_id)
+    lane_of = partial(Lane, pair, request, prompt_token_ids, token_texts=texts)
+    normal = lane_of("none", should_stop)
+    speculative = lane_of(request.draft_source, should_stop)
     environment = describe(pair)
+
+    def snapshot() -> Snapshot:
+        return Snapshot(normal.snapshot, speculative.snapshot, environment, request, words=words)
+
     try:
         for lane in turns(normal, speculative, request.order):
             lane.step()
-            yield snapshot_of(normal, speculative, environment, request)
-        return snapshot_of(normal, speculative, environment, request)
+            yield snapshot()
+        return snapshot()
     finally:
         normal.close()
         speculative.close()
@@ -138,13 +147,6 @@ def turns(normal: Lane, speculative: Lane, order: str) -> Iterator[Lane]:
             if order == "one_after_another"
             else min(lanes, key=lambda lane: lane.trace.seconds)
         )
-
-
-def snapshot_of(
-    normal: Lane, speculative: Lane, environment: Environment, request: DecodeRequest
-) -> Snapshot:
-    """Both lanes at this moment."""
-    return Snapshot(normal.snapshot, speculative.snapshot, environment, request.is_greedy)
 
 
 def loaded_spec(pair: str, precision: str, device: str) -> LoadedSpec:

@@ -8,6 +8,7 @@ from specdemo.engine.sampling import SamplingParams
 from specdemo.errors import InvalidRequestError, PromptTooLongError
 from specdemo.models.catalog import PAIRS
 from specdemo.settings import Limits
+from specdemo.trace import ChatTurn, RunSettings
 
 DRAFT_SOURCES = ("model", "ngram", "hybrid", "none")
 DRAFT_LENGTHS = ("fixed", "heuristic", "confidence", "adaptive")
@@ -17,39 +18,11 @@ ORDERS = ("race", "one_after_another")
 
 
 @dataclass(frozen=True, slots=True)
-class ChatTurn:
-    """One earlier turn of the conversation; `role` is user or assistant."""
-
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class DecodeRequest:
+class DecodeRequest(RunSettings):
     """What to run, validated on creation; raises `InvalidRequestError`.
 
-    An empty `system_prompt` leaves the model's own. `top_k` 0 and `top_p` 1 are off,
-    temperature 0 is greedy. `num_draft_tokens` is the length of a fixed draft and of the first of a
-    heuristic one; the other policies choose up to `Limits.chosen_draft_tokens`.
+    Draft-length policies other than fixed choose up to `Limits.chosen_draft_tokens`.
     """
-
-    prompt: str
-    is_chat: bool = True
-    system_prompt: str = ""
-    history: tuple[ChatTurn, ...] = ()
-    pair: str = "smollm2-135m"
-    precision: str = "auto"
-    device: str = "auto"
-    draft_source: str = "hybrid"
-    num_draft_tokens: int = 4
-    draft_length: str = "adaptive"
-    temperature: float = 0.0
-    top_k: int = 0
-    top_p: float = 1.0
-    repetition_penalty: float = 1.0
-    seed: int = 42
-    max_new_tokens: int = 128
-    order: str = "race"
 
     def __post_init__(self) -> None:
         limits = Limits()
@@ -73,11 +46,6 @@ class DecodeRequest:
         _check_number("repetition penalty", self.repetition_penalty, 0.5, 3.0)
         _check_number("seed", self.seed, 0, 2**63 - 1)
         _check_number("max new tokens", self.max_new_tokens, 1, limits.new_tokens)
-
-    @property
-    def is_greedy(self) -> bool:
-        """Whether the answer is determined by the prompt."""
-        return self.temperature == 0
 
     @property
     def sampling_params(self) -> SamplingParams:

@@ -23,7 +23,8 @@ from specdemo.ui.form import DEFAULTS, Form, request_from
 from specdemo.ui.json_view import encode
 from specdemo.ui.live_chart import charts_value
 from specdemo.ui.pacing import Pacer, Ticker
-from specdemo.ui.token_stream import Opening, StreamLines
+from specdemo.ui.token_stream import Opening, StreamLines, environment_value
+from specdemo.ui.verdict import TokenPlace, verdict_value
 from specdemo.ui.visitors import Visitor, Visitors
 
 _LOGGER = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class Update:
 
     stream: str | None = None
     charts: str | None = None
+    environment: str | None = None
     status: str | None = None
     is_running: bool | None = None
     chosen_precision: str | None = None
@@ -140,6 +142,10 @@ class Handlers:
         """The charts of this visitor's last run, in another language."""
         return charts_value(self.visitors.enter(session_hash).last_snapshot, language)
 
+    def verdict(self, session_hash: str | None, place: TokenPlace | None, language: str) -> str:
+        """How a token of this visitor's run was judged."""
+        return verdict_value(self.visitors.enter(session_hash).last_snapshot, place, language)
+
     def _updates(
         self,
         visitor: Visitor,
@@ -159,6 +165,7 @@ class Handlers:
                 if not snapshot.is_finished and not pacer.is_due(snapshot, now):
                     continue
                 lines.add_tokens(snapshot)
+                visitor.last_snapshot = snapshot
                 charts = None
                 if totals_ticker.is_due(now) or snapshot.is_finished:
                     lines.add_totals(snapshot)
@@ -169,10 +176,10 @@ class Handlers:
                 yield Update(
                     stream=lines.value, charts=charts, status=_measuring(request, snapshot)
                 )
-        visitor.last_snapshot = snapshot or visitor.last_snapshot
         if snapshot is None:  # stopped before the device was free
             yield Update(status=status("done", "status_stopped"), is_running=False)
         else:
+            visitor.last_snapshot = snapshot
             lines.add_tokens(snapshot)
             lines.add_totals(snapshot)
             yield _finished(request, snapshot, lines, language, runs)
@@ -195,6 +202,7 @@ def _finished(
     return Update(
         stream=lines.value,
         charts=charts_value(snapshot, language),
+        environment=environment_value(snapshot.environment),
         status=_closing_status(snapshot),
         is_running=False,
         chosen_precision=snapshot.environment.precision if request.precision == "auto" else None,

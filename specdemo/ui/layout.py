@@ -14,6 +14,7 @@ from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
 from specdemo.ui.live_chart import live_chart
 from specdemo.ui.token_stream import token_stream
+from specdemo.ui.verdict import verdict_view
 from specdemo.ui.wording import DEFAULT_LANGUAGE, LANGUAGES
 
 
@@ -50,6 +51,8 @@ class Page:
     settings: SettingsFields
     status: gr.HTML
     stage: gr.HTML
+    verdict: gr.HTML
+    environment: gr.HTML
     follow_up: gr.Textbox
     ask: gr.Button
     charts: gr.HTML
@@ -78,7 +81,9 @@ def draw_page() -> Page:
     settings = _settings(labels)
     status = labels.adopt(json_view("status"))
     stage = labels.adopt(token_stream())
+    verdict = labels.adopt(verdict_view())
     follow_up, ask = _follow_up(labels)
+    environment = labels.adopt(json_view("environment"))
     charts = labels.adopt(live_chart())
     runs = labels.adopt(json_view("runs"))
     return Page(
@@ -93,6 +98,8 @@ def draw_page() -> Page:
         settings=settings,
         status=status,
         stage=stage,
+        verdict=verdict,
+        environment=environment,
         follow_up=follow_up,
         ask=ask,
         charts=charts,

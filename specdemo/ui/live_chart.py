@@ -16,6 +16,7 @@ from specdemo import charts
 from specdemo.palette import dark_colours
 from specdemo.trace import LaneSnapshot, Snapshot
 from specdemo.ui.json_view import encode, json_view
+from specdemo.ui.why import why_sentences
 from specdemo.ui.wording import DEFAULT_LANGUAGE, words
 
 PLOTLY_SCRIPT = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -23,23 +24,27 @@ _EMPTY_LANES = {"normal": LaneSnapshot(), "speculative": LaneSnapshot()}
 
 
 def live_chart() -> gr.HTML:
-    """Three charts side by side; the script comes from the installed Python package."""
+    """The charts and why the race came out so; Plotly comes from the installed Python package."""
     head = f'<script src="gradio_api/file={PLOTLY_SCRIPT.as_posix()}"></script>'
     return json_view(
-        "charts", value=charts_value(None, DEFAULT_LANGUAGE), head=head, dark=dark_colours()
+        "charts",
+        value=charts_value(None, DEFAULT_LANGUAGE),
+        parts=("timeline", "what_if"),
+        head=head,
+        dark=dark_colours(),
     )
 
 
 def charts_value(snapshot: Snapshot | None, language: str) -> str:
-    """All charts of this moment, or empty ones, each with its text for screen readers."""
+    """All charts of this moment, each with its text and table, and why it came out so."""
     lanes = charts.lanes_of(snapshot) if snapshot else _EMPTY_LANES
-    return encode(
-        [
-            {
-                "key": chart.key,
-                "text": chart.text,
-                "figure": json.loads(chart.figure.to_json()),
-            }
-            for chart in charts.charts(lanes, words(language))
-        ]
-    )
+    drawn = [
+        {
+            "key": chart.key,
+            "text": chart.text,
+            "table": chart.table,
+            "figure": json.loads(chart.figure.to_json()),
+        }
+        for chart in charts.charts(lanes, words(language))
+    ]
+    return encode({"charts": drawn, "why": why_sentences(snapshot, language)})

@@ -30,17 +30,21 @@ class Opening(NamedTuple):
 
 
 class Chip(NamedTuple):
-    """Tokens that share one character, or one token: what the page draws as one box."""
+    """Tokens that share one character, or one token: what the page draws as one box.
+
+    `position` is the last token's place among the judged tokens of its round.
+    """
 
     text: str
     outcome: str
-    numbers: tuple[tuple[float | None, float | None, float | None], ...]
+    position: int
+    num_tokens: int = 1
 
 
 def token_stream() -> gr.HTML:
     """Both lanes, the comparison, the legend and the verdict of one token."""
     marks = {state: style.mark for state, style in STATE_STYLES.items()}
-    return json_view("stage", parts=("chips", "verdict", "measures"), marks=marks)
+    return json_view("stage", parts=("chips", "measures"), marks=marks)
 
 
 class LaneLines:
@@ -71,21 +75,19 @@ class LaneLines:
     def _chips(self, finished: Round, pieces: tuple[str, ...]) -> list[Chip]:
         """One chip per character at least: an unfinished one waits for the token that ends it."""
         chips = []
-        for token, piece in zip(finished.judged, pieces, strict=True):
+        for index, (token, piece) in enumerate(zip(finished.judged, pieces, strict=True)):
             if not token.outcome.is_output:
-                chips.append(Chip(piece, token.outcome.value, (_numbers(token),)))
+                chips.append(Chip(piece, token.outcome.value, index))
                 continue
             tokens = (*self._carried, token)
             self._carried = () if piece else tokens
             if piece:
-                numbers = tuple(map(_numbers, tokens))
-                chips.append(Chip(piece, token.outcome.value, numbers))
+                chips.append(Chip(piece, token.outcome.value, index, len(tokens)))
         return chips
 
     def _ending(self, reason: FinishReason, text: str) -> list[object]:
-        numbers = tuple(map(_numbers, self._carried))
         outcome = self._carried[-1].outcome.value if self._carried else ""
-        return ["end", self._lane, reason.value, text, Chip("", outcome, numbers)]
+        return ["end", self._lane, reason.value, text, Chip("", outcome, 0, len(self._carried))]
 
 
 class StreamLines:
@@ -94,7 +96,6 @@ class StreamLines:
     def __init__(self, opening: Opening) -> None:
         self._lines = [encode(["run", *opening])]
         self._lanes = (LaneLines("normal"), LaneLines("speculative"))
-        self._environment: Environment | None = None
 
     @property
     def value(self) -> str:
@@ -103,9 +104,6 @@ class StreamLines:
 
     def add_tokens(self, snapshot: Snapshot) -> None:
         """Append what both lanes gained."""
-        if self._environment != snapshot.environment:
-            self._environment = snapshot.environment
-            self._lines.append(encode(["environment", _environment(snapshot.environment)]))
         normal, speculative = self._lanes
         self._lines.extend(normal.added(snapshot.normal))
         self._lines.extend(speculative.added(snapshot.speculative))
@@ -150,19 +148,18 @@ def _lane_totals(lane: LaneSnapshot) -> dict[str, float | int | None]:
     }
 
 
-def _environment(environment: Environment) -> dict[str, object]:
-    return {
-        "pair": environment.pair,
-        "device": environment.device,
-        "processor": environment.processor,
-        "threads": environment.num_threads,
-        "precision": environment.precision,
-        "versions": " · ".join(f"{name} {version}" for name, version in environment.versions),
-    }
-
-
-def _numbers(token: JudgedToken) -> tuple[float | None, float | None, float | None]:
-    return _rounded(token.target_prob), _rounded(token.draft_prob), _rounded(token.draw)
+def environment_value(environment: Environment) -> str:
+    """What the run was measured on, for the line under the lanes."""
+    return encode(
+        {
+            "pair": environment.pair,
+            "device": environment.device,
+            "processor": environment.processor,
+            "threads": environment.num_threads,
+            "precision": environment.precision,
+            "versions": " · ".join(f"{name} {version}" for name, version in environment.versions),
+        }
+    )
 
 
 def _rounded(value: float | None) -> float | None:

@@ -16,6 +16,7 @@ from specdemo.ui.handlers import Handlers, ListedRun, Session, Update, status
 from specdemo.ui.json_view import encode
 from specdemo.ui.labels import choices_of
 from specdemo.ui.layout import Page, draw_page
+from specdemo.ui.verdict import TokenPlace
 from specdemo.ui.wording import preferred_language, words
 
 _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
@@ -121,6 +122,9 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     def stop(request: gr.Request) -> str:
         return handlers.stop(request.session_hash)
 
+    def judge(language: str, request: gr.Request, event: gr.EventData) -> str:
+        return handlers.verdict(request.session_hash, chosen_place(event), language)
+
     def leave(request: gr.Request) -> None:
         handlers.visitors.leave(request.session_hash)
 
@@ -132,8 +136,25 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     }
     blocks.load(handlers.load, **loading)
     page.precision.input(handlers.load, **loading)
+    page.stage.token_select(
+        judge,
+        inputs=page.language,
+        outputs=page.verdict,
+        queue=False,
+        show_progress="hidden",
+        trigger_mode="always_last",
+    )
     page.stop.click(stop, outputs=page.status, queue=False, show_progress="hidden")
     blocks.unload(leave)
+
+
+def chosen_place(event: gr.EventData) -> TokenPlace | None:
+    """The token that the page says was chosen; whatever else it says is nowhere."""
+    match event._data:
+        case {"lane": "normal" | "speculative" as lane, "round": int(index), "position": int(at)}:
+            return TokenPlace(lane, index, at)
+        case _:
+            return None
 
 
 def _on_the_device(page: Page) -> dict[str, Any]:
@@ -151,6 +172,7 @@ def _run_outputs(page: Page) -> list[gr.blocks.Block]:
     return [
         page.stage,
         page.charts,
+        page.environment,
         page.status,
         page.race,
         page.stop,
@@ -175,6 +197,7 @@ def _changes(page: Page, update: Update, language: str) -> dict[gr.blocks.Block,
     changes: dict[gr.blocks.Block, Any] = {
         page.stage: update.stream,
         page.charts: update.charts,
+        page.environment: update.environment,
         page.status: update.status,
         page.conversation: update.conversation,
         page.listed_runs: update.runs,

@@ -79,6 +79,7 @@ def assert_a_whole_race_was_seen(page: Page) -> None:
     assert page.locator(".sd-box .is-pending").count() == 0
     assert answer(page, "normal")
     for plot in page.locator(".sd-plot").all():
+        plot.scroll_into_view_if_needed()
         expect(plot.locator(".trace path, .trace .js-line, .point path").first).to_be_attached()
     expect(page.locator(".sd-measure-speedup b")).to_contain_text("×")
 
@@ -168,7 +169,7 @@ def test_every_token_is_reached_by_keyboard_and_shows_its_verdict(opened: Page) 
     opened.keyboard.press("ArrowRight")
     expect(chips.nth(1)).to_be_focused()
     expect(opened.locator(".sd-verdict")).to_contain_text("accepted")
-    expect(opened.locator(".sd-verdict")).to_contain_text("draft q = 0.410")
+    expect(opened.locator(".sd-verdict .sd-odds-q").nth(1)).to_contain_text("0.410")
     opened.keyboard.press("End")
     expect(chips.last).to_be_focused()
 
@@ -180,25 +181,6 @@ def test_final_text_only_hides_what_was_refused(opened: Page) -> None:
     expect(refused).to_be_visible()
     opened.get_by_label("Final text only").check()
     expect(refused).to_be_hidden()
-
-
-def test_charts_keep_their_root_and_height_while_they_fill(opened: Page) -> None:
-    expect(opened.locator(".sd-plot .main-svg").first).to_be_attached(timeout=MINUTES)
-    marks = "document.querySelectorAll('.sd-plot').forEach((plot, i) => plot.mark = i + 1)"
-    opened.evaluate(marks)
-    heights = opened.evaluate(
-        "[...document.querySelectorAll('.sd-chart')].map(c => c.offsetHeight)"
-    )
-    race(opened)
-    expect(opened.locator(FINISHED)).to_be_visible(timeout=MINUTES)
-    assert opened.evaluate("[...document.querySelectorAll('.sd-plot')].map(p => p.mark)") == [
-        1,
-        2,
-        3,
-    ]
-    assert heights == opened.evaluate(
-        "[...document.querySelectorAll('.sd-chart')].map(c => c.offsetHeight)"
-    )
 
 
 def test_an_example_fills_the_prompt_and_its_mode(opened: Page) -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 
 from specdemo.errors import InvalidRequestError
 from specdemo.events import (
+    Alternative,
     DecodeEvent,
     DecodeFinished,
     FinishReason,
@@ -30,6 +31,7 @@ from specdemo.trace import (
     MemorySample,
     RunTrace,
     Snapshot,
+    Words,
     advance,
 )
 
@@ -58,6 +60,7 @@ A, R, U, S, B, N = (
     TokenOutcome.BONUS,
     TokenOutcome.NORMAL,
 )
+OTHER_ID = 5
 # How many of the drafts each round keeps, over and over.
 KEPT = (5, 2, 4, 0, 5, 3, 1, 5, 5, 2)
 
@@ -93,7 +96,18 @@ def judged(word: Word, outcome: TokenOutcome) -> JudgedToken:
         B: (0.71, None, None),
         N: (0.66, None, None),
     }[outcome]
-    return JudgedToken(word.token_id, outcome, *numbers)
+    other = Alternative(OTHER_ID, 0.08)
+    target_top = (Alternative(word.token_id, numbers[0] or 0.0), other) if numbers[0] else ()
+    draft_top = (Alternative(word.token_id, numbers[1]), other) if numbers[1] else ()
+    residual_top = (Alternative(word.token_id, 0.9),) if outcome is S else ()
+    return JudgedToken(
+        word.token_id,
+        outcome,
+        *numbers,
+        target_top=target_top,
+        draft_top=draft_top,
+        residual_top=residual_top,
+    )
 
 
 @dataclass
@@ -125,6 +139,7 @@ class FakeSession:
     def _race(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
         echo = request.prompt if "echo" in request.prompt else self.answer
         words = tokens_of(echo)[: request.max_new_tokens]
+        texts = {OTHER_ID: " perhaps", 3: " maybe"} | {word.token_id: word.piece for word in words}
         lanes = [LaneSnapshot(), LaneSnapshot()]
         steps = [normal_steps(words), speculative_steps(words, request.num_draft_tokens)]
         while any(lane.trace.finish_reason is None for lane in lanes):
@@ -140,8 +155,9 @@ class FakeSession:
             yield Snapshot(
                 *lanes,
                 ENVIRONMENT,
-                is_greedy=request.temperature == 0,
+                settings=request,
                 best_normal=BestNormal("float32", 27.4) if request.seed == 7 else None,
+                words=Words(("Why", " blue", "?"), texts),
             )
 
     def _pass(self, times: int = 1) -> None:
@@ -177,7 +193,12 @@ def speculative_steps(
         for word in drafted:
             yield TokenDrafted(index, word.token_id, 0.4, 0.006), (word.piece,)
         fates = [A] * kept + ([R] + [U] * (room - kept - 1) if kept < room else [])
-        tokens = [judged(word, fate) for word, fate in zip(drafted, fates, strict=True)]
+        likeliest = Alternative(words[at + kept].token_id, 0.47)
+        tokens = [
+            replace(token, target_top=(likeliest, *token.target_top)) if fate is R else token
+            for word, fate in zip(drafted, fates, strict=True)
+            for token in [judged(word, fate)]
+        ]
         tokens.append(judged(words[at + kept], B if kept == room else S))
         pieces = (*(word.piece for word in drafted), words[at + kept].piece)
         yield RoundVerified(Round(index, tuple(tokens), 0.006 * room, 0.052, 0.001)), pieces

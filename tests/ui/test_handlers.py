@@ -11,6 +11,7 @@ from specdemo.errors import ModelLoadError
 from specdemo.session import ChatTurn
 from specdemo.ui.form import Form, request_from
 from specdemo.ui.handlers import Handlers, Update
+from specdemo.ui.verdict import TokenPlace
 from tests.ui.fakes import ANSWER, FakeSession
 
 FORM = Form(
@@ -211,8 +212,18 @@ def test_a_visitor_who_leaves_is_forgotten_and_stopped() -> None:
 
 
 def test_the_charts_can_be_had_before_any_run() -> None:
-    assert [chart["key"] for chart in json.loads(handlers(FakeSession()).charts("new", "it"))] == [
-        "latency",
-        "speed",
-        "memory",
-    ]
+    value = json.loads(handlers(FakeSession()).charts("new", "it"))
+    assert {"timeline", "latency", "speed", "memory"} <= {chart["key"] for chart in value["charts"]}
+    assert value["why"] == []
+
+
+def test_a_verdict_can_be_had_while_the_race_runs_and_after_it() -> None:
+    page = handlers(FakeSession())
+    place = TokenPlace("normal", 0, 0)
+    assert page.verdict("visitor", place, "en") == ""
+    race = page.race("visitor", FORM, "en", ())
+    for _ in race:
+        if page.verdict("visitor", place, "en"):
+            break
+    list(race)
+    assert json.loads(page.verdict("visitor", place, "en"))["outcome"] == "normal"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specdemo.events import TokenDrafted
-from specdemo.trace import LaneSnapshot, RunTrace, Snapshot
+from specdemo.trace import LaneSnapshot, RunSettings, RunTrace, Snapshot
 from specdemo.ui.pacing import MAX_SHARE, UPDATES_PER_SECOND, Pacer, Ticker
 from tests.ui.fakes import ENVIRONMENT
 
@@ -11,7 +11,7 @@ from tests.ui.fakes import ENVIRONMENT
 def snapshot(num_pending: int = 0) -> Snapshot:
     drafted = (TokenDrafted(0, 1, 0.5, 0.01),) * num_pending
     lane = LaneSnapshot(trace=RunTrace(pending=drafted), pending_pieces=("x",) * num_pending)
-    return Snapshot(LaneSnapshot(), lane, ENVIRONMENT, is_greedy=True)
+    return Snapshot(LaneSnapshot(), lane, ENVIRONMENT, RunSettings("?"))
 
 
 def test_a_fast_run_is_drawn_at_most_so_many_times_a_second() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from specdemo.events import FinishReason, JudgedToken, Round, TokenDrafted, TokenOutcome
 from specdemo.session import DecodeRequest
-from specdemo.trace import LaneSnapshot, RunTrace, Snapshot
+from specdemo.trace import LaneSnapshot, RunSettings, RunTrace, Snapshot
 from specdemo.ui.token_stream import LaneLines, Opening, StreamLines, totals
 from tests.ui.fakes import ANSWER, ENVIRONMENT, FakeSession
 
@@ -43,7 +43,7 @@ def lines(sender: LaneLines, snapshot: LaneSnapshot) -> list[list[object]]:
 
 
 def texts(round_line: list[object]) -> list[tuple[str, str, int]]:
-    return [(text, outcome, len(numbers)) for text, outcome, numbers in round_line[3]]  # type: ignore[attr-defined]
+    return [(text, outcome, count) for text, outcome, _, count in round_line[3]]  # type: ignore[attr-defined]
 
 
 def test_every_round_is_sent_once() -> None:
@@ -112,9 +112,9 @@ def test_the_end_carries_the_answer_and_is_sent_once() -> None:
 def test_hostile_text_stays_data(text: str) -> None:
     stream = StreamLines(Opening("1", text, True, (("user", text),)))
     finished = finished_round(0, (text, TokenOutcome.NORMAL))
-    stream.add_tokens(Snapshot(lane(finished), LaneSnapshot(), ENVIRONMENT, is_greedy=True))
+    stream.add_tokens(Snapshot(lane(finished), LaneSnapshot(), ENVIRONMENT, RunSettings("?")))
     assert "<" not in stream.value
-    opening, _, token_line = (json.loads(line) for line in stream.value.rstrip("\n").split("\n"))
+    opening, token_line = (json.loads(line) for line in stream.value.rstrip("\n").split("\n"))
     assert opening[2] == text
     assert token_line[3][0][0] == text
 
@@ -134,12 +134,12 @@ def test_the_lines_hold_the_whole_answer_of_both_lanes() -> None:
     read = [json.loads(line) for line in stream.value.split("\n") if line]
     for name in ("normal", "speculative"):
         chips = [chip for line in read if line[:2] == ["round", name] for chip in line[3]]
-        kept = [text for text, outcome, _ in chips if outcome not in ("rejected", "untested")]
+        kept = [text for text, outcome, *_ in chips if outcome not in ("rejected", "untested")]
         assert "".join(kept) == ANSWER
 
 
 def test_totals_of_an_empty_run_are_unknown_and_not_zero() -> None:
-    shown = totals(Snapshot(LaneSnapshot(), LaneSnapshot(), ENVIRONMENT, is_greedy=True))
+    shown = totals(Snapshot(LaneSnapshot(), LaneSnapshot(), ENVIRONMENT, RunSettings("?")))
     assert shown["speedup"] is None
     assert shown["normal"]["rate"] is None  # type: ignore[index]
     assert shown["speculative"]["alpha"] is None  # type: ignore[index]

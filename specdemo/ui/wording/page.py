@@ -1,18 +1,11 @@
-"""Every word on screen, in English and Italian, one row each.
-
-Knows no component and no number. A word in braces is filled in by whoever draws the row.
-"""
+"""Words of the form, the lanes, the comparison, the list of runs and the status line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-LANGUAGES: Final[dict[str, str]] = {"en": "English", "it": "Italiano"}
-DEFAULT_LANGUAGE: Final = "en"
-
 # key: (English, Italian)
-_ROWS: Final[dict[str, tuple[str, str]]] = {
+ROWS: Final[dict[str, tuple[str, str]]] = {
     # header
     "title": ("Speculative decoding, live", "Decodifica speculativa, dal vivo"),
     "subtitle": (
@@ -168,69 +161,6 @@ _ROWS: Final[dict[str, tuple[str, str]]] = {
     "state_bonus_sub": ("free when all were kept", "gratis se tutti tenuti"),
     "seam_sub": ("end of a round", "fine di un turno"),
     "state_normal": ("normal", "normale"),
-    "verdict_hint": (
-        "Point at a token, or reach it with Tab and the arrow keys, to see its verdict.",
-        "Indica un token, o raggiungilo con Tab e le frecce, per vederne il verdetto.",
-    ),
-    "verdict_accepted": (
-        "Kept: the draw u does not exceed min(1, p/q).",
-        "Tenuto: il sorteggio u non supera min(1, p/q).",
-    ),
-    "verdict_rejected": (
-        "Refused: the draw u exceeds min(1, p/q).",
-        "Scartato: il sorteggio u supera min(1, p/q).",
-    ),
-    "verdict_untested": (
-        "Nobody judged it: an earlier draft of this round was refused.",
-        "Nessuno l'ha giudicato: una bozza precedente del turno è stata scartata.",
-    ),
-    "verdict_resampled": (
-        "Drawn from what the target likes more than the draft did, max(0, p - q), in place of the "
-        "refused token.",
-        "Estratto da ciò che il modello preferisce più della bozza, max(0, p - q), al posto del "
-        "token scartato.",
-    ),
-    "verdict_bonus": (
-        "All drafts were kept, so the same pass gives one more token for free.",
-        "Tutte le bozze sono state tenute: la stessa passata regala un token in più.",
-    ),
-    "verdict_normal": (
-        "One token from one target pass; nothing was drafted.",
-        "Un token da una passata del modello; nessuna bozza.",
-    ),
-    "verdict_greedy_accepted": (
-        "Kept: it is the target's likeliest token too.",
-        "Tenuto: è anche il token più probabile per il modello.",
-    ),
-    "verdict_greedy_rejected": (
-        "Refused: the target's likeliest token is another one.",
-        "Scartato: il token più probabile per il modello è un altro.",
-    ),
-    "verdict_greedy_resampled": (
-        "The target's own likeliest token, in place of the refused one.",
-        "Il token più probabile per il modello, al posto di quello scartato.",
-    ),
-    "verdict_q": ("draft q", "bozza q"),
-    "verdict_p": ("target p", "modello p"),
-    "verdict_threshold": ("min(1, p/q)", "min(1, p/q)"),
-    "verdict_draw": ("draw u", "sorteggio u"),
-    "round": ("round {index}", "turno {index}"),
-    # charts
-    "chart_latency": ("How long does it take?", "Quanto tempo ci vuole?"),
-    "chart_first_token": ("Time to first token, s", "Tempo al primo token, s"),
-    "chart_per_token": ("Time per output token, ms", "Tempo per token, ms"),
-    "chart_total": ("Total, s", "Totale, s"),
-    "chart_speed": ("How many tokens per second?", "Quanti token al secondo?"),
-    "chart_rate": ("tokens per second", "token al secondo"),
-    "chart_mean": ("{lane}, mean so far", "{lane}, media finora"),
-    "chart_recent": ("{lane}, last {window} s", "{lane}, ultimi {window} s"),
-    "chart_memory": ("How much memory does it hold?", "Quanta memoria occupa?"),
-    "chart_target_weights": ("target weights", "pesi del modello"),
-    "chart_draft_weights": ("draft weights", "pesi della bozza"),
-    "chart_target_cache": ("target KV cache", "cache KV del modello"),
-    "chart_draft_cache": ("draft KV cache", "cache KV della bozza"),
-    "chart_peak": ("measured peak", "picco misurato"),
-    "not_measured": ("not measured yet", "non ancora misurato"),
     # runs
     "runs": ("Runs of this visit", "Corse di questa visita"),
     "runs_empty": ("No run yet.", "Ancora nessuna corsa."),
@@ -274,24 +204,3 @@ _ROWS: Final[dict[str, tuple[str, str]]] = {
         "Compila tutti i numeri nelle impostazioni.",
     ),
 }
-
-
-def words(language: str) -> Mapping[str, str]:
-    """All words of a language; English for a language that is not spoken here."""
-    column = 1 if language == "it" else 0
-    return {key: row[column] for key, row in _ROWS.items()}
-
-
-def preferred_language(accept_language: str) -> str:
-    """The spoken language that an Accept-Language header ranks first."""
-    ranked = sorted(map(_tag_and_weight, accept_language.split(",")), key=lambda tag: -tag[1])
-    spoken = [tag for tag, weight in ranked if tag in LANGUAGES and weight > 0]
-    return spoken[0] if spoken else DEFAULT_LANGUAGE
-
-
-def _tag_and_weight(entry: str) -> tuple[str, float]:
-    tag, _, weight = entry.partition(";q=")
-    try:
-        return tag.strip().lower()[:2], float(weight or 1)
-    except ValueError:
-        return tag.strip().lower()[:2], 0.0

@@ -16,6 +16,7 @@ from specdemo.trace import (
     Environment,
     LaneSnapshot,
     MemorySample,
+    RunSettings,
     RunTrace,
     Snapshot,
     advance,
@@ -99,7 +100,13 @@ def snapshot(
     one: RunTrace, other: RunTrace, *, is_greedy: bool = True, best: float | None = None
 ) -> Snapshot:
     best_normal = None if best is None else BestNormal("bfloat16", best)
-    return Snapshot(lane(one), lane(other), HERE, is_greedy, best_normal)
+    return Snapshot(
+        lane(one),
+        lane(other),
+        HERE,
+        RunSettings("?", temperature=float(not is_greedy)),
+        best_normal,
+    )
 
 
 def test_speedup_is_the_ratio_of_tokens_per_second() -> None:

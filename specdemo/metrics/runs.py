@@ -1,8 +1,4 @@
-"""Numbers from a trace: rates, lengths, speeds, and the papers' formulas.
-
-Pure functions. Knows no model and no figure. `None` means that the run holds nothing to
-measure it by.
-"""
+"""Rates, lengths and speeds of one run, and of two beside each other."""
 
 from __future__ import annotations
 
@@ -108,6 +104,12 @@ def token_times(trace: RunTrace) -> tuple[float, ...]:
     return tuple(times)
 
 
+def time_per_output_token_seconds(trace: RunTrace) -> float | None:
+    """Mean time per token after the first one, in seconds."""
+    times = token_times(trace)
+    return ratio(times[-1] - times[0], len(times) - 1) if times else None
+
+
 def first_difference(one: RunTrace, other: RunTrace) -> int | None:
     """Index of the first output token that differs, over the length both have reached.
 
@@ -126,12 +128,13 @@ def first_difference(one: RunTrace, other: RunTrace) -> int | None:
 def compare(snapshot: Snapshot) -> Comparison:
     """The normal run beside the speculative one."""
     normal, speculative = snapshot.normal.trace, snapshot.speculative.trace
-    fast = run_metrics(speculative).tokens_per_second or 0.0
+    fast = run_metrics(speculative).tokens_per_second
+    slow = run_metrics(normal).tokens_per_second
     best = snapshot.best_normal
     difference = first_difference(normal, speculative)
     return Comparison(
-        speedup=ratio(fast, run_metrics(normal).tokens_per_second or 0.0),
-        speedup_over_best_normal=ratio(fast, best.tokens_per_second) if best else None,
+        speedup=ratio(fast, slow) if fast and slow else None,
+        speedup_over_best_normal=fast / best.tokens_per_second if best and fast else None,
         same_output=(difference is None) if snapshot.is_greedy else None,
         first_difference=difference if snapshot.is_greedy else None,
     )
