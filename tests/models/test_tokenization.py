@@ -7,7 +7,7 @@ from tokenizers import Tokenizer as BackendTokenizer
 from tokenizers import decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from specdemo.models.tokenization import Pieces, Tokenizer
+from specdemo.models.tokenization import Pieces, Tokenizer, TokenTexts, prompt_pieces
 
 
 def byte_tokenizer() -> Tokenizer:
@@ -71,3 +71,21 @@ def test_a_chat_is_rendered_by_the_models_template() -> None:
 @pytest.mark.parametrize("text", ["a  b", " lead", "tail \n"])
 def test_decoding_gives_back_the_text(text: str) -> None:
     assert TOKENIZER.decode(TOKENIZER.encode(text)) == text
+
+
+def test_the_texts_of_single_tokens_keep_their_space_and_name_their_bytes() -> None:
+    texts = TokenTexts(TOKENIZER)
+    space, letter, first_byte = (TOKENIZER.encode(text)[0] for text in (" ", "b", "é"))
+    for token_id in (space, letter, first_byte):
+        texts.note(token_id)
+    shown = texts.by_token_id
+    assert (shown[space], shown[letter]) == (" ", "b")
+    assert shown[first_byte] == TOKENIZER.token_name(first_byte) == "Ã"
+
+
+@given(st.text(alphabet="aé漢🎉 \n", min_size=1, max_size=12))
+def test_the_pieces_of_a_prompt_add_up_to_it(text: str) -> None:
+    ids = TOKENIZER.encode(text)
+    pieces = prompt_pieces(TOKENIZER, ids)
+    assert "".join(pieces) == text
+    assert len(pieces) == len(ids)

@@ -148,7 +148,10 @@ def test_a_failure_inside_a_pass_frees_the_device(
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(session: DecodeSession) -> None:
     def answer(seed: int) -> tuple[int | None, ...]:
-        request = DecodeRequest(prompt="hello", temperature=1.0, seed=seed, max_new_tokens=30)
+        # An adaptive length follows the clock, and with it the order of the draws.
+        request = DecodeRequest(
+            "hello", temperature=1.0, seed=seed, max_new_tokens=30, draft_length="fixed"
+        )
         return finish(session, request).speculative.trace.token_ids
 
     assert answer(1) == answer(1) != answer(2)
@@ -171,6 +174,18 @@ def test_pieces_stand_beside_their_tokens(session: DecodeSession) -> None:
     ]
     whole = "".join(spoken)
     assert lane.text.rstrip("\ufffd").startswith(whole[: len(lane.text) // 2])
+
+
+def test_every_alternative_and_every_prompt_token_has_its_text(session: DecodeSession) -> None:
+    last = finish(session, DecodeRequest("hi", temperature=0.7, max_new_tokens=8))
+    judged = [t for r in last.speculative.trace.rounds for t in r.judged]
+    named = {a.token_id for t in judged for a in (*t.target_top, *t.draft_top, *t.residual_top)}
+    assert named
+    assert named <= set(last.words.by_token_id)
+    prefill = last.normal.trace.prefill
+    assert prefill
+    assert len(last.words.prompt_pieces) == prefill.num_prompt_tokens
+    assert last.settings.prompt == "hi"
 
 
 def test_memory_is_weights_and_caches_of_this_lane_only(session: DecodeSession) -> None:

@@ -79,8 +79,8 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "repetition_penalty_info": ("1: off", "1: spenta"),
     "seed": ("Seed", "Seme"),
     "seed_info": (
-        "matters only above temperature 0",
-        "conta solo con temperatura sopra 0",
+        "above temperature 0; repeats a run whose draft length is not “as far as it pays”",
+        "con temperatura sopra 0; ripete la corsa se la lunghezza non è «finché conviene»",
     ),
     "max_new_tokens": ("Max new tokens", "Nuovi token al massimo"),
     "order": ("Order", "Ordine"),
