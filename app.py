@@ -9,11 +9,12 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 from specdemo.session import DecodeSession
 from specdemo.settings import read_settings
+from specdemo.ui.recordings import bundled_recordings
 from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
 
 settings = read_settings()
-demo = build_page(DecodeSession(settings))
+demo = build_page(DecodeSession(settings), bundled_recordings())
 
 if __name__ == "__main__":
     launch(demo, settings)

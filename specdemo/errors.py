@@ -8,6 +8,7 @@ SpecdemoError
 │   └── NotEnoughMemoryError weights that do not fit
 ├── CacheFolderError         no place to keep the converted weights
 ├── UnsupportedCacheError    a cache that cannot be rolled back
+├── TraceFileError           a file that holds no trace that can be replayed
 └── BadLogitsError           a model that answered with NaN or infinity
 """
 
@@ -48,3 +49,7 @@ class UnsupportedCacheError(SpecdemoError):
 
 class BadLogitsError(SpecdemoError):
     """A model that answered with NaN or infinity."""
+
+
+class TraceFileError(SpecdemoError):
+    """A file that holds no trace that can be replayed."""

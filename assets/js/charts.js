@@ -142,6 +142,8 @@ function read() {
     item.fillTable();
     drawCard(item);
   }
+  Object.assign(timeline, { round: -1, now: null });
+  sayRound();
   resetWhatIf();
   drawWhy();
 }

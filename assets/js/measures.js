@@ -17,7 +17,7 @@ const bestNormal = make("p", "sd-best");
 measures.output.cell.append(bestNormal);
 
 function drawTotals() {
-  const totals = view.totals;
+  const totals = totalsNow();
   for (const [name, item] of Object.entries(lanes)) {
     const run = totals?.[name];
     item.figures.rate.textContent = number(run?.rate, 1);

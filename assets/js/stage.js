@@ -41,7 +41,11 @@ function lane(name) {
   copy.disabled = true;
   copy.addEventListener("click", () => copyAnswer(name));
   frame.append(head, box, copy);
-  return { frame, box, context, text, figures, copy, answer: null, pending: [], keepsUp: true };
+  return { frame, box, context, text, figures, copy, ...emptyLane() };
+}
+
+function emptyLane() {
+  return { answer: null, pending: [], rounds: [], landed: 0, pendingRound: null, keepsUp: true };
 }
 
 const lanes = { normal: lane("normal"), speculative: lane("speculative") };
@@ -73,7 +77,8 @@ const laneRow = make("div", "sd-lanes");
 laneRow.append(lanes.normal.frame, lanes.speculative.frame);
 const measureRow = make("div", "sd-measures");
 measureRow.append(...Object.values(measures).map((item) => item.cell));
-root.append(laneRow, measureRow, legendBar);
+const playerBar = buildPlayer();
+root.append(laneRow, playerBar, measureRow, legendBar);
 
 // --- reading the lines -----------------------------------------------------------------------
 function read() {
@@ -93,10 +98,11 @@ function startOver(first) {
   view = emptyView();
   for (const item of Object.values(lanes)) {
     item.text.replaceChildren();
-    Object.assign(item, { answer: null, pending: [], keepsUp: true });
+    Object.assign(item, emptyLane());
     item.copy.disabled = true;
     item.frame.dataset.state = "waiting";
   }
+  clearPlayer();
 }
 
 function apply([kind, ...rest]) {
@@ -121,20 +127,22 @@ function pending(name, text) {
   item.text.append(chip);
 }
 
-function round(name, index, chips) {
+function round(name, index, chips, [drafted, landed]) {
   const item = lanes[name];
   item.frame.dataset.state = "live";
   for (const chip of item.pending) chip.remove();
   item.pending = [];
-  const fresh = document.createDocumentFragment();
+  const group = make("span", "sd-round");
   chips.forEach(([text, outcome, position, count], order) => {
-    fresh.append(token(text, outcome, { lane: name, round: index, position }, count));
+    group.append(token(text, outcome, { lane: name, round: index, position }, count));
     const isLast = order === chips.length - 1;
-    if (isLast && name === "speculative") fresh.append(make("span", "sd-seam", WORD_JOINER));
+    if (isLast && name === "speculative") group.append(make("span", "sd-seam", WORD_JOINER));
     // A plain token holds its own line breaks; in a box they are glyphs, and the breaks follow it.
-    if (isOutput(outcome) && outcome !== "normal") fresh.append(text.replace(/[^\n]/g, ""));
+    if (isOutput(outcome) && outcome !== "normal") group.append(make("span", "sd-breaks", text.replace(/[^\n]/g, "")));
   });
-  item.text.append(fresh);
+  item.text.append(group);
+  item.rounds.push({ group, drafted, landed, ...countsOf(chips) });
+  item.landed = item.rounds.length;
 }
 
 function end(name, reason, text, [, outcome, , count]) {
@@ -146,6 +154,7 @@ function end(name, reason, text, [, outcome, , count]) {
   item.frame.dataset.state = reason;
   item.answer = text;
   item.copy.disabled = !text;
+  if (Object.values(lanes).every(({ answer }) => answer !== null)) readyPlayer();
 }
 
 function markEnd(item) {
@@ -163,6 +172,19 @@ function failed() {
     item.pending = [];
     if (item.frame.dataset.state === "live") item.frame.dataset.state = "stopped";
   }
+}
+
+function countsOf(chips) {
+  const sum = (...outcomes) => {
+    const own = chips.filter(([, outcome]) => outcomes.includes(outcome));
+    return own.reduce((total, [, , , count]) => total + count, 0);
+  };
+  return {
+    tokens: sum("accepted", "resampled", "bonus", "normal"),
+    accepted: sum("accepted"),
+    tested: sum("accepted", "rejected"),
+    refused: sum("rejected") > 0,
+  };
 }
 
 const isOutput = (outcome) => outcome !== "rejected" && outcome !== "untested";
@@ -267,6 +289,7 @@ function drawWords() {
     item.box.setAttribute("aria-label", fill("answer_of", { lane: word(`lane_${name}`) }));
   }
   drawContext();
+  labelPlayer(playerBar);
   drawTotals();
 }
 

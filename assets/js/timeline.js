@@ -1,6 +1,6 @@
 // The one-clock timeline: its rounds are pointed at with the mouse or the arrow keys, and lead to the
 // tokens; a token that is chosen marks its round here.
-const timeline = { item: null, said: null, lane: "speculative", round: -1 };
+const timeline = { item: null, said: null, lane: "speculative", round: -1, now: null };
 const LANES = ["normal", "speculative"];
 
 function buildTimeline(item) {
@@ -12,6 +12,7 @@ function buildTimeline(item) {
   item.plot.setAttribute("role", "group");
   item.plot.after(timeline.said);
   item.plot.addEventListener("keydown", stepRound);
+  window.addEventListener("sd-clock", ({ detail }) => markClock(detail));
   window.addEventListener("sd-token-chosen", ({ detail }) => markBlock(detail.lane, detail.round));
 }
 
@@ -59,14 +60,30 @@ function markBlock(lane, round) {
   sayRound();
 }
 
+// The replay's clock, a few times a second while it runs.
+let clockDue = 0;
+function markClock(now) {
+  timeline.now = now;
+  if (clockDue || !timeline.item.isSeen) return;
+  clockDue = setTimeout(() => {
+    clockDue = 0;
+    drawMark();
+  }, 120);
+}
+
 const chosenRow = () => roundsOf(timeline.lane)[timeline.round];
 
 function drawMark() {
   const { plot } = timeline.item;
   if (!window.Plotly || !plot.layout) return;
   const row = chosenRow();
-  const shapes = row ? [markShape(row)] : [];
+  const shapes = [...(row ? [markShape(row)] : []), ...(timeline.now === null ? [] : [clockShape()])];
   window.Plotly.relayout(plot, { shapes });
+}
+
+function clockShape() {
+  const line = { width: 1.5, dash: "dot", color: getComputedStyle(root).color };
+  return { type: "line", x0: timeline.now, x1: timeline.now, yref: "paper", y0: 0, y1: 1, line };
 }
 
 function markShape([, , start, draft, verify, overhead]) {

@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from secrets import token_hex
 from threading import Event
+from types import MappingProxyType
 from typing import Protocol
 
 from specdemo import metrics
@@ -19,10 +20,12 @@ from specdemo.errors import SpecdemoError
 from specdemo.events import FinishReason
 from specdemo.session import ChatTurn, DecodeRequest
 from specdemo.trace import Snapshot
+from specdemo.trace_file import TraceFile
 from specdemo.ui.form import DEFAULTS, Form, request_from
 from specdemo.ui.json_view import encode
 from specdemo.ui.live_chart import charts_value
 from specdemo.ui.pacing import Pacer, Ticker
+from specdemo.ui.recordings import Recordings, opened, to_save
 from specdemo.ui.token_stream import Opening, StreamLines, environment_value
 from specdemo.ui.verdict import TokenPlace, verdict_value
 from specdemo.ui.visitors import Visitor, Visitors
@@ -73,8 +76,14 @@ class Update:
 class Handlers:
     """One session, many visitors."""
 
-    def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        session: Session,
+        recordings: Recordings = MappingProxyType({}),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._session = session
+        self._recordings = recordings
         self._clock = clock
         self.visitors = Visitors()
 
@@ -105,6 +114,7 @@ class Handlers:
             return
         visitor = self.visitors.enter(session_hash)
         visitor.stop = Event()
+        visitor.is_running = True
         lines: StreamLines | None = None
         try:
             request = request_from(form, conversation)
@@ -118,6 +128,8 @@ class Handlers:
         except Exception:
             _LOGGER.exception("a run failed")
             yield _broken_off(lines, status("error", "status_unexpected"))
+        finally:
+            visitor.is_running = False
 
     def again(
         self,
@@ -141,6 +153,35 @@ class Handlers:
     def charts(self, session_hash: str | None, language: str) -> str:
         """The charts of this visitor's last run, in another language."""
         return charts_value(self.visitors.enter(session_hash).last_snapshot, language)
+
+    def recording(self, session_hash: str | None, name: str, language: str) -> Update:
+        """A bundled recorded run, whole."""
+        reader = self._recordings.get(name)
+        if reader is None:
+            return Update(status=status("error", "recording_unknown"))
+        return self._shown(session_hash, reader, language)
+
+    def open_recording(self, session_hash: str | None, encoded: str, language: str) -> Update:
+        """A recorded run that the visitor opened, whole, or a sentence that says what is wrong."""
+        return self._shown(session_hash, lambda: opened(encoded), language)
+
+    def save_recording(self, session_hash: str | None) -> str:
+        """The run on screen as a file; empty before there is one."""
+        snapshot = self.visitors.enter(session_hash).last_snapshot
+        return to_save(snapshot) if snapshot else ""
+
+    def _shown(
+        self, session_hash: str | None, read: Callable[[], TraceFile], language: str
+    ) -> Update:
+        visitor = self.visitors.enter(session_hash)
+        if visitor.is_running:
+            return Update(status=status("error", "recording_while_running"))
+        try:
+            trace_file = read()
+        except SpecdemoError as error:
+            return Update(status=_said("error", str(error)))
+        visitor.last_snapshot = trace_file.snapshot
+        return shown_recording(trace_file, language)
 
     def verdict(self, session_hash: str | None, place: TokenPlace | None, language: str) -> str:
         """How a token of this visitor's run was judged."""
@@ -188,6 +229,24 @@ class Handlers:
 def _opening(request: DecodeRequest) -> Opening:
     turns = tuple((turn.role, turn.text) for turn in request.history)
     return Opening(token_hex(4), request.prompt, request.is_chat, turns)
+
+
+def shown_recording(trace_file: TraceFile, language: str) -> Update:
+    """A recorded run as it stands when it is over, with where and when it was made."""
+    snapshot = trace_file.snapshot
+    settings = snapshot.settings
+    turns = tuple((turn.role, turn.text) for turn in settings.history)
+    lines = StreamLines(Opening(token_hex(4), settings.prompt, settings.is_chat, turns))
+    lines.add_tokens(snapshot)
+    lines.add_totals(snapshot)
+    made = {"processor": snapshot.environment.processor, "date": trace_file.recorded_at[:10]}
+    return Update(
+        stream=lines.value,
+        charts=charts_value(snapshot, language),
+        environment=environment_value(snapshot.environment),
+        status=status("info", "recording_shown", made),
+        conversation=(),
+    )
 
 
 def _finished(
@@ -246,7 +305,7 @@ def _broken_off(lines: StreamLines | None, sentence: str) -> Update:
     return Update(stream=lines.value if lines else None, status=sentence, is_running=False)
 
 
-def status(kind: str, key: str, values: Mapping[str, float] | None = None) -> str:
+def status(kind: str, key: str, values: Mapping[str, float | str] | None = None) -> str:
     """A value for the status line: a word, and numbers to fill in."""
     return encode({"kind": kind, "word": key, "values": values or {}})
 

@@ -13,6 +13,7 @@ from specdemo.ui.form import DEFAULTS, DRAFT_LENGTHS, DRAFT_SOURCES, MODES, ORDE
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
 from specdemo.ui.live_chart import live_chart
+from specdemo.ui.recordings import Recordings, recordings_view
 from specdemo.ui.token_stream import token_stream
 from specdemo.ui.verdict import verdict_view
 from specdemo.ui.wording import DEFAULT_LANGUAGE, LANGUAGES
@@ -50,6 +51,7 @@ class Page:
     examples: tuple[tuple[Application, gr.Button], ...]
     settings: SettingsFields
     status: gr.HTML
+    recordings: gr.HTML
     stage: gr.HTML
     verdict: gr.HTML
     environment: gr.HTML
@@ -67,7 +69,7 @@ class Page:
         return [self.prompt, self.precision, *settings]
 
 
-def draw_page() -> Page:
+def draw_page(recordings: Recordings) -> Page:
     """All components, from top to bottom; to be called inside `gr.Blocks`."""
     labels = Labels()
     with gr.Row(elem_id="sd-top"):
@@ -79,7 +81,9 @@ def draw_page() -> Page:
         race, stop, again = _actions(labels)
     examples = _examples(labels)
     settings = _settings(labels)
-    status = labels.adopt(json_view("status"))
+    with gr.Row(elem_id="sd-now"):
+        status = labels.adopt(json_view("status"))
+        recordings_row = labels.adopt(recordings_view(recordings))
     stage = labels.adopt(token_stream())
     verdict = labels.adopt(verdict_view())
     follow_up, ask = _follow_up(labels)
@@ -97,6 +101,7 @@ def draw_page() -> Page:
         examples=examples,
         settings=settings,
         status=status,
+        recordings=recordings_row,
         stage=stage,
         verdict=verdict,
         environment=environment,

@@ -44,7 +44,7 @@ class Chip(NamedTuple):
 def token_stream() -> gr.HTML:
     """Both lanes, the comparison, the legend and the verdict of one token."""
     marks = {state: style.mark for state, style in STATE_STYLES.items()}
-    return json_view("stage", parts=("chips", "measures"), marks=marks)
+    return json_view("stage", parts=("chips", "measures", "player"), marks=marks)
 
 
 class LaneLines:
@@ -54,16 +54,22 @@ class LaneLines:
         self._lane = lane
         self._num_rounds = 0
         self._num_pending = 0
+        self._clock = 0.0
         self._carried: tuple[JudgedToken, ...] = ()
         self._is_over = False
 
     def added(self, snapshot: LaneSnapshot) -> Iterator[str]:
-        """New rounds, then new pending tokens, then the end of the run."""
+        """New rounds with their times, then new pending tokens, then the end of the run."""
         trace = snapshot.trace
+        if not self._num_rounds and trace.prefill:
+            self._clock = trace.prefill.seconds
         unseen = slice(self._num_rounds, None)
         for finished, pieces in zip(trace.rounds[unseen], snapshot.pieces[unseen], strict=True):
             self._num_pending = 0
-            yield encode(["round", self._lane, finished.index, self._chips(finished, pieces)])
+            times = self._times(finished)
+            yield encode(
+                ["round", self._lane, finished.index, self._chips(finished, pieces), times]
+            )
         self._num_rounds = len(trace.rounds)
         for piece in snapshot.pending_pieces[self._num_pending :]:
             yield encode(["pending", self._lane, piece])
@@ -71,6 +77,12 @@ class LaneLines:
         if trace.finish_reason and not self._is_over:
             self._is_over = True
             yield encode(self._ending(trace.finish_reason, snapshot.text))
+
+    def _times(self, finished: Round) -> tuple[float, float]:
+        """When the round's draft was complete and when its verdicts landed, on the run's clock."""
+        drafted = self._clock + finished.draft_seconds
+        self._clock += finished.seconds
+        return round(drafted, 5), round(self._clock, 5)
 
     def _chips(self, finished: Round, pieces: tuple[str, ...]) -> list[Chip]:
         """One chip per character at least: an unfinished one waits for the token that ends it."""

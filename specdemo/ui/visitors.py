@@ -17,6 +17,7 @@ class Visitor:
     """What the page remembers of one visitor."""
 
     stop: Event = field(default_factory=Event)
+    is_running: bool = False
     last_request: DecodeRequest | None = None
     last_snapshot: Snapshot | None = None
 

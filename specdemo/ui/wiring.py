@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any
 
 import gradio as gr
@@ -16,6 +17,7 @@ from specdemo.ui.handlers import Handlers, ListedRun, Session, Update, status
 from specdemo.ui.json_view import encode
 from specdemo.ui.labels import choices_of
 from specdemo.ui.layout import Page, draw_page
+from specdemo.ui.recordings import Recordings
 from specdemo.ui.verdict import TokenPlace
 from specdemo.ui.wording import preferred_language, words
 
@@ -23,15 +25,16 @@ _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
 DEVICE = "device"  # concurrency_id of every handler that uses the device
 
 
-def build_page(session: Session) -> gr.Blocks:
-    """The whole page on a session, ready to be launched."""
-    handlers = Handlers(session)
+def build_page(session: Session, recordings: Recordings = MappingProxyType({})) -> gr.Blocks:
+    """The whole page on a session, ready to be launched; it opens with the first recording."""
+    handlers = Handlers(session, recordings)
     with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
-        page = draw_page()
+        page = draw_page(recordings)
         _wire_words(page, handlers, blocks)
         _wire_form(page)
         _wire_runs(page, handlers)
         _wire_visit(page, handlers, blocks)
+        _wire_recordings(page, handlers, recordings, blocks)
     return blocks
 
 
@@ -146,6 +149,45 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     )
     page.stop.click(stop, outputs=page.status, queue=False, show_progress="hidden")
     blocks.unload(leave)
+
+
+def _wire_recordings(
+    page: Page, handlers: Handlers, recordings: Recordings, blocks: gr.Blocks
+) -> None:
+    def choose(language: str, request: gr.Request, event: gr.EventData) -> list[Any]:
+        name = str((event._data or {}).get("name"))
+        return drawn(handlers.recording(request.session_hash, name, language), language)
+
+    def take(language: str, request: gr.Request, event: gr.EventData) -> list[Any]:
+        data = str((event._data or {}).get("data"))
+        return drawn(handlers.open_recording(request.session_hash, data, language), language)
+
+    def first(request: gr.Request) -> list[Any]:
+        language = preferred_language(request.headers.get("accept-language", ""))
+        name = next(iter(recordings))
+        # The status line belongs to the models, which load meanwhile.
+        update = replace(handlers.recording(request.session_hash, name, language), status=None)
+        return drawn(update, language)
+
+    def save(request: gr.Request) -> str:
+        return handlers.save_recording(request.session_hash)
+
+    def drawn(update: Update, language: str) -> list[Any]:
+        changes = _changes(page, update, language)
+        return [changes.get(component, gr.skip()) for component in _run_outputs(page)]
+
+    shown: dict[str, Any] = {
+        "outputs": _run_outputs(page),
+        "queue": False,
+        "show_progress": "hidden",
+    }
+    page.recordings.recording_select(choose, inputs=page.language, **shown)
+    page.recordings.recording_open(take, inputs=page.language, **shown)
+    page.recordings.recording_save(
+        save, outputs=page.recordings, queue=False, show_progress="hidden"
+    )
+    if recordings:
+        blocks.load(first, **shown)
 
 
 def chosen_place(event: gr.EventData) -> TokenPlace | None:

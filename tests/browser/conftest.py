@@ -13,6 +13,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from specdemo.settings import read_settings
+from specdemo.ui.recordings import Recordings
 from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
 
@@ -35,12 +36,12 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 
 @pytest.fixture(scope="module")
-def serve() -> Iterator[Callable[[Any], str]]:
+def serve() -> Iterator[Callable[..., str]]:
     """Serve the page on a session and get its address; closed at the end of the module."""
     pages = []
 
-    def start(session: Any) -> str:
-        page = build_page(session)
+    def start(session: Any, recordings: Recordings | None = None) -> str:
+        page = build_page(session, recordings or {})
         pages.append(page)
         _, address, _ = launch(page, read_settings({}), prevent_thread_lock=True, quiet=True)
         return str(address)

@@ -161,6 +161,33 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "state_bonus_sub": ("free when all were kept", "gratis se tutti tenuti"),
     "seam_sub": ("end of a round", "fine di un turno"),
     "state_normal": ("normal", "normale"),
+    # recordings and replay
+    "recordings": ("Recorded runs", "Corse registrate"),
+    "recordings_choose": ("choose …", "scegli …"),
+    "recordings_open": ("Open a recording", "Apri una registrazione"),
+    "recordings_save": ("Save this run", "Salva questa corsa"),
+    "recording_shown": (
+        "Recorded on {processor}, {date}. Press Race for a run of your own.",
+        "Registrata su {processor}, {date}. Premi Gara per una corsa tua.",
+    ),
+    "recording_unknown": (
+        "There is no recorded run of that name; choose one from the list.",
+        "Non c'è una corsa registrata con quel nome; scegline una dall'elenco.",
+    ),
+    "recording_while_running": (
+        "A race is running; stop it first.",
+        "Una gara è in corso; prima fermala.",
+    ),
+    "replay": ("Replay", "Replay"),
+    "replay_play": ("Play", "Avvia"),
+    "replay_pause": ("Pause", "Pausa"),
+    "replay_start": ("To the start", "All'inizio"),
+    "replay_back": ("Previous pass", "Passata precedente"),
+    "replay_on": ("Next pass", "Passata successiva"),
+    "replay_refusal": ("Next refusal", "Prossimo rifiuto"),
+    "replay_end": ("To the end", "Alla fine"),
+    "replay_clock": ("Race clock, seconds", "Orologio della gara, secondi"),
+    "replay_speed": ("Speed", "Velocità"),
     # runs
     "runs": ("Runs of this visit", "Corse di questa visita"),
     "runs_empty": ("No run yet.", "Ancora nessuna corsa."),
