@@ -48,6 +48,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from distillation.continuations import write_continuations
 from distillation.evaluation import evaluate
 from distillation.files import write_json
 from distillation.generation import generate
@@ -84,6 +85,12 @@ def run_train(arguments: argparse.Namespace) -> None:
     train(paths, spec, arguments.layers)
 
 
+def run_tabulate(arguments: argparse.Namespace) -> None:
+    """Writes the table of continuations."""
+    config = json.loads((arguments.target / "config.json").read_text())
+    write_continuations(arguments.texts, config["vocab_size"], arguments.output)
+
+
 def run_evaluate(arguments: argparse.Namespace) -> None:
     """Measures a draft folder on held-out rows and looks for prompts in the training texts."""
     result = evaluate(arguments.target, arguments.data, arguments.draft, arguments.cut)
@@ -97,7 +104,7 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Declares the three subcommands."""
+    """Declares the four subcommands."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -110,6 +117,7 @@ def build_parser() -> argparse.ArgumentParser:
     common.add_argument("--num-threads", type=int, default=2)
     _add_generate(commands.add_parser("generate", parents=[common], help=generate.__doc__))
     _add_train(commands.add_parser("train", parents=[common], help=train.__doc__))
+    _add_tabulate(commands.add_parser("tabulate", help=write_continuations.__doc__))
     _add_evaluate(commands.add_parser("evaluate", parents=[common], help=evaluate.__doc__))
     return parser
 
@@ -145,6 +153,15 @@ def _add_train(command: argparse.ArgumentParser) -> None:
     command.add_argument("--num-steps-per-checkpoint", type=int, default=100)
     command.add_argument("--seed", type=int, default=1)
     command.set_defaults(run=run_train)
+
+
+def _add_tabulate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--target", type=Path, required=True, help="folder of the target model")
+    command.add_argument(
+        "--texts", type=Path, nargs="+", required=True, help=".jsonl.gz files or folders of shards"
+    )
+    command.add_argument("--output", type=Path, required=True, help="draft folder to write into")
+    command.set_defaults(run=run_tabulate, num_threads=2)
 
 
 def _add_evaluate(command: argparse.ArgumentParser) -> None:

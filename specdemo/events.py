@@ -54,7 +54,8 @@ class JudgedToken:
     `target_prob` and `draft_prob` are taken from the warped distributions that decided (one-hots
     when greedy). The alternatives come from the same distributions, except in greedy
     runs, where they are the plain softmax: a one-hot has no second place worth showing.
-    `source_position` is the index in the sequence that an n-gram draft was copied from.
+    `source_position` is the index in the sequence that an n-gram draft was copied from,
+    `looked_up_share` how often a draft from a table had followed the same tokens there.
     """
 
     token_id: int | None
@@ -66,6 +67,7 @@ class JudgedToken:
     draft_top: tuple[Alternative, ...] = ()
     residual_top: tuple[Alternative, ...] = ()
     source_position: int | None = None
+    looked_up_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ function headline(shown) {
   const line = make("p", "sd-verdict-line");
   line.append(chipNode(shown.outcome, shown.text));
   line.append(make("b", "", ` ${word(`state_${shown.outcome}`)}. `), shown.sentence);
-  if (shown.copied) line.append(` ${shown.copied}`);
+  if (shown.found) line.append(` ${shown.found}`);
   line.append(make("span", "sd-where", shown.where));
   return line;
 }

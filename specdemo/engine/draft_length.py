@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from specdemo.engine.protocols import Proposal
-from specdemo.events import Round, TokenOutcome
+from specdemo.events import JudgedToken, Round, TokenOutcome
 
 
 class DraftLength(Protocol):
@@ -98,28 +98,30 @@ class AdaptiveLength:
             return False
         if not proposals or not self._seconds:
             return len(proposals) < self._PRIOR_ROUNDS
-        is_ngram = proposals[-1].source_position is not None
+        is_ngram, upcoming_share = is_copied(proposals[-1]), proposals[-1].upcoming_share
         all_kept = 1.0
         for proposal in proposals:
             all_kept *= self._rate(is_ngram) if is_ngram else confidence(proposal)
-        gain = all_kept * self._rate(is_ngram)
-        return gain > self._cost(is_ngram) * self._num_tokens / self._seconds
+        gain = all_kept * (self._rate(is_ngram) if upcoming_share is None else upcoming_share)
+        is_free = is_ngram or upcoming_share is not None
+        return gain > self._cost(is_free) * self._num_tokens / self._seconds
 
     def observe(self, finished: Round) -> None:
-        if any(token.source_position is not None for token in finished.judged):
+        if any(is_copied(token) for token in finished.judged):
             self._forget(is_ngram=True)
         elif finished.num_draft_tokens:
             self._forget(is_ngram=False)
-        for token in finished.judged:
-            if token.outcome in (TokenOutcome.ACCEPTED, TokenOutcome.REJECTED):
-                is_ngram = token.source_position is not None
-                self._tested[is_ngram] += 1
-                self._kept[is_ngram] += token.outcome is TokenOutcome.ACCEPTED
+        drafted = [token for token in finished.judged if token.outcome.is_draft]
+        for token in drafted:
+            # The table's own shares are what is known about its drafts.
+            if token.outcome is not TokenOutcome.UNTESTED and token.looked_up_share is None:
+                self._tested[is_copied(token)] += 1
+                self._kept[is_copied(token)] += token.outcome is TokenOutcome.ACCEPTED
         self._num_tokens += len(finished.output_tokens)
         self._seconds += finished.seconds
         self._passes.append((finished.num_draft_tokens + 1, finished.verify_seconds))
         if finished.draft_seconds:
-            self._num_model_drafts += finished.num_draft_tokens
+            self._num_model_drafts += sum(token.looked_up_share is None for token in drafted)
             self._draft_seconds += finished.draft_seconds
 
     def _forget(self, *, is_ngram: bool) -> None:
@@ -130,10 +132,10 @@ class AdaptiveLength:
     def _rate(self, is_ngram: bool) -> float:
         return self._kept[is_ngram] / self._tested[is_ngram]
 
-    def _cost(self, is_ngram: bool) -> float:
+    def _cost(self, is_free: bool) -> float:
         """Seconds that one more drafted token takes."""
         pass_seconds = self._draft_seconds / max(1, self._num_model_drafts)
-        return self._row_seconds() + (0.0 if is_ngram else pass_seconds)
+        return self._row_seconds() + (0.0 if is_free else pass_seconds)
 
     def _row_seconds(self) -> float:
         """Seconds that one more row adds to a verification, by a line through the passes so far."""
@@ -147,7 +149,14 @@ class AdaptiveLength:
         return max(0.0, (slope + prior) / spread)
 
 
+def is_copied(token: Proposal | JudgedToken) -> bool:
+    """Whether an n-gram drafter copied it from the text."""
+    return token.source_position is not None
+
+
 def confidence(proposal: Proposal) -> float:
     """The drafter's own probability of its token; n-gram drafts are always sure."""
+    if proposal.looked_up_share is not None:
+        return proposal.looked_up_share
     likely = (top.prob for top in proposal.top if top.token_id == proposal.token_id)
     return next(likely, proposal.distribution.prob(proposal.token_id))

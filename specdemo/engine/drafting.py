@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 import torch
 
@@ -59,18 +61,23 @@ class ModelDrafter:
         return seconds
 
     def propose(self, token_ids: Sequence[int], num_draft_tokens: int) -> Iterator[Proposal]:
-        if num_draft_tokens == 0:
-            return
-        pending = token_ids[self._runner.num_cached_tokens :]
-        output, seconds = self._encode(pending, num_logits=1)
-        drafted: list[int] = []
-        while True:
-            proposal = self._draw(output, [*token_ids, *drafted], seconds)
-            drafted.append(proposal.token_id)
+        prefix = list(token_ids)
+        for _ in range(num_draft_tokens):
+            proposal = self.next(prefix, len(token_ids))
+            prefix.append(proposal.token_id)
             yield proposal
-            if len(drafted) == num_draft_tokens:
-                return
-            output, seconds = self._timed_forward(drafted[-1:], 1, None)
+
+    def next(self, prefix: Sequence[int], num_committed: int) -> Proposal:
+        """The proposal after a prefix of committed tokens and of drafted ones, whoever did them."""
+        cached, seconds = self._runner.num_cached_tokens, 0.0
+        if cached < num_committed:
+            num_logits = int(len(prefix) == num_committed)
+            output, seconds = self._encode(prefix[cached:num_committed], num_logits)
+            cached = num_committed
+        if cached < len(prefix):
+            output, more_seconds = self._timed_forward(prefix[cached:], 1, None)
+            seconds += more_seconds
+        return self._draw(output, prefix, seconds)
 
     def observe(self, hidden: torch.Tensor) -> None:
         if self._features is not None:
@@ -102,12 +109,34 @@ class ModelDrafter:
         return Proposal(self._sampler.sample(distribution), distribution, seconds, top)
 
 
-class HybridDrafter:
-    """Copies from the text where it repeats itself, and asks the model elsewhere."""
+class Continuations(Protocol):
+    """A table of what most often followed a few tokens."""
 
-    def __init__(self, ngram: NgramDrafter, model: ModelDrafter) -> None:
+    def after(self, token_ids: Sequence[int]) -> tuple[int, float] | None:
+        """The token that most often followed the end of these, and its share of all that did."""
+
+
+class HybridDrafter:
+    """Copies from the text where it repeats itself; elsewhere asks a table, or else the model.
+
+    A look-up takes no forward pass, so after a first token a small share is enough for the table to
+    be believed; in place of the model's first token it must be nearly sure.
+    """
+
+    _SURE = 0.7
+    _WORTH_A_ROW = 0.3
+
+    def __init__(
+        self,
+        ngram: NgramDrafter,
+        model: ModelDrafter,
+        vocab_size: int,
+        continuations: Continuations | None = None,
+    ) -> None:
         self._ngram = ngram
         self._model = model
+        self._vocab_size = vocab_size
+        self._continuations = continuations
 
     def prefill(self, token_ids: Sequence[int], hidden: torch.Tensor) -> float:
         return self._model.prefill(token_ids, hidden)
@@ -115,17 +144,30 @@ class HybridDrafter:
     def propose(self, token_ids: Sequence[int], num_draft_tokens: int) -> Iterator[Proposal]:
         copied = self._ngram.propose(token_ids, num_draft_tokens)
         first = next(copied, None)
-        if first is None:
-            yield from self._model.propose(token_ids, num_draft_tokens)
-        else:
+        if first is not None:
             yield first
             yield from copied
+            return
+        prefix = list(token_ids)
+        found = self._look_up(prefix, self._SURE)
+        for _ in range(num_draft_tokens):
+            proposal = self._certain(*found) if found else self._model.next(prefix, len(token_ids))
+            prefix.append(proposal.token_id)
+            found = self._look_up(prefix, self._WORTH_A_ROW)
+            yield replace(proposal, upcoming_share=found[1] if found else None)
 
     def observe(self, hidden: torch.Tensor) -> None:
         self._model.observe(hidden)
 
     def rollback(self, keep: int) -> None:
         self._model.rollback(keep)
+
+    def _look_up(self, prefix: Sequence[int], least_share: float) -> tuple[int, float] | None:
+        found = self._continuations.after(prefix) if self._continuations else None
+        return found if found and found[1] >= least_share else None
+
+    def _certain(self, token_id: int, share: float) -> Proposal:
+        return Proposal(token_id, OneHot(token_id, self._vocab_size), looked_up_share=share)
 
 
 class NgramDrafter:

@@ -129,6 +129,7 @@ def cut_at_end(
                 JudgedToken(
                     rest.token_id, TokenOutcome.UNTESTED, None, rest.draft_prob,
                     draft_top=rest.draft_top, source_position=rest.source_position,
+                    looked_up_share=rest.looked_up_share,
                 )
                 for rest in behind
             ]  # fmt: skip

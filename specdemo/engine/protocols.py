@@ -48,13 +48,19 @@ class ModelRunner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A drafted token and the distribution that it was really drawn from."""
+    """A drafted token and the distribution that it was really drawn from.
+
+    A token looked up in a table tells how often it followed there. `upcoming_share` is that share
+    of the next proposal, if it is known already and takes no forward pass.
+    """
 
     token_id: int
     distribution: Distribution
     forward_seconds: float = 0.0
     top: tuple[Alternative, ...] = ()
     source_position: int | None = None
+    looked_up_share: float | None = None
+    upcoming_share: float | None = None
 
 
 class Drafter(Protocol):

@@ -43,6 +43,7 @@ def verify(
                 draw=draw,
                 draft_top=proposal.top,
                 source_position=proposal.source_position,
+                looked_up_share=proposal.looked_up_share,
             )
         )
         if not accepted:
@@ -59,6 +60,7 @@ def _untested(proposal: Proposal) -> JudgedToken:
         draft_prob=proposal.distribution.prob(proposal.token_id),
         draft_top=proposal.top,
         source_position=proposal.source_position,
+        looked_up_share=proposal.looked_up_share,
     )
 
 

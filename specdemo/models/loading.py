@@ -19,6 +19,7 @@ from specdemo.errors import InvalidRequestError, ModelLoadError, NotEnoughMemory
 from specdemo.models import compiled
 from specdemo.models.catalog import PairSpec
 from specdemo.models.compiled import CompiledRunner, Threads, compile_weights
+from specdemo.models.continuations import ContinuationTable
 from specdemo.models.conversion import converted_folder
 from specdemo.models.memory import available_bytes
 from specdemo.models.runner import HFModelRunner
@@ -69,6 +70,7 @@ class ModelPair:
     draft_weights_bytes: int
     new_target_runner: Callable[[int], SizedRunner]
     new_draft_runner: Callable[[int], SizedRunner]
+    continuations: ContinuationTable | None = None
 
 
 def resolve_device(device: str) -> str:
@@ -181,6 +183,7 @@ def _load_compiled(
         embedding=target.embedding,
         head_token_ids=head_token_ids,
     )
+    continuations = ContinuationTable.from_folder(spec.pair.draft.path)
     yield "Preparing the forward pass (compiled for this processor once, about 20 seconds)…"
     for weights in (target, draft):
         CompiledRunner(weights, capacity=8, threads=threads).forward([0], 1)
@@ -191,7 +194,8 @@ def _load_compiled(
         context_length=config.max_position_embeddings,
         num_threads=num_threads,
         target_weights_bytes=target.num_bytes,
-        draft_weights_bytes=draft.own_bytes,
+        draft_weights_bytes=draft.own_bytes + (continuations.num_bytes if continuations else 0),
+        continuations=continuations,
         new_target_runner=lambda capacity: CompiledRunner(target, capacity, threads),
         new_draft_runner=lambda capacity: CompiledRunner(draft, capacity, threads),
     )
@@ -233,6 +237,7 @@ def _load_transformers(
         num_threads=num_threads,
         target_weights_bytes=sum(parameter.nbytes for parameter in target.parameters()),
         draft_weights_bytes=sum(parameter.nbytes for parameter in own),
+        continuations=ContinuationTable.from_folder(spec.pair.draft.path),
         new_target_runner=lambda capacity: HFModelRunner(target, config.vocab_size),
         new_draft_runner=new_draft_runner,
     )

@@ -47,7 +47,7 @@ class Lane:
         self._token_texts = token_texts or TokenTexts(pair.tokenizer)
         self._events: Generator[DecodeEvent, None, None] = generate(
             self._target,
-            new_drafter(draft_source, self._draft, sampler, pair.vocab_size),
+            new_drafter(draft_source, self._draft, sampler, pair),
             sampler,
             prompt_token_ids,
             draft_length=new_draft_length(request),
@@ -128,15 +128,18 @@ class Lane:
 
 
 def new_drafter(
-    source: str, runner: SizedRunner | None, sampler: Sampler, vocab_size: int
+    source: str, runner: SizedRunner | None, sampler: Sampler, pair: ModelPair
 ) -> Drafter:
     """The drafter that a draft source stands for."""
     if source == "none":
         return NoDrafter()
     if runner is None:
-        return NgramDrafter(vocab_size)
+        return NgramDrafter(pair.vocab_size)
     model = ModelDrafter(runner, sampler)
-    return HybridDrafter(NgramDrafter(vocab_size), model) if source == "hybrid" else model
+    if source == "model":
+        return model
+    ngram = NgramDrafter(pair.vocab_size)
+    return HybridDrafter(ngram, model, pair.vocab_size, pair.continuations)
 
 
 def new_draft_length(request: DecodeRequest) -> DraftLength:

@@ -5,7 +5,6 @@ Knows no formula beyond min(1, p ÷ q); every number is the one that decided.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from specdemo.events import Alternative, JudgedToken, Round, TokenOutcome
 from specdemo.palette import STATE_STYLES
 from specdemo.trace import LaneSnapshot, Snapshot
 from specdemo.ui.json_view import encode, json_view
-from specdemo.ui.numerals import decimal
+from specdemo.ui.numerals import decimal, percent
 from specdemo.ui.wording import words
 
 MAX_ROWS = 6
@@ -78,7 +77,7 @@ def verdict_value(snapshot: Snapshot | None, place: TokenPlace | None, language:
             "text": lane.pieces[found.finished.index][found.place.position],
             "outcome": found.token.outcome.value,
             "sentence": sentence(snapshot, found, language),
-            "copied": copied_from(snapshot, found, spoken),
+            "found": found_in(snapshot, found, language),
             "where": spoken["verdict_round"].format(
                 round=found.finished.index + 1, place=found.place.position + 1
             ),
@@ -124,9 +123,13 @@ def sentence(snapshot: Snapshot, found: Judgement, language: str) -> str:
     )
 
 
-def copied_from(snapshot: Snapshot, found: Judgement, spoken: Mapping[str, str]) -> str:
-    """Where an n-gram draft was found in the text; empty for other drafts."""
-    position = found.token.source_position
+def found_in(snapshot: Snapshot, found: Judgement, language: str) -> str:
+    """Where a draft came from that no model made; empty for other drafts."""
+    spoken, position = words(language), found.token.source_position
+    if found.token.looked_up_share is not None:
+        return spoken["verdict_looked_up"].format(
+            share=percent(found.token.looked_up_share, language)
+        )
     if position is None:
         return ""
     lane = lane_of(snapshot, found.place.lane)

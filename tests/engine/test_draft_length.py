@@ -94,3 +94,17 @@ def test_adaptive_drafts_little_where_a_verification_row_is_dear() -> None:
 def test_what_one_run_learned_is_not_known_to_the_next() -> None:
     trained([R, S], draft_seconds=2.0)
     assert length(AdaptiveLength(16)) == length(AdaptiveLength(16)) == 4
+
+
+def test_a_draft_that_is_known_already_costs_a_row_and_no_pass() -> None:
+    policy = AdaptiveLength(8)
+    for _ in range(20):
+        policy.observe(finished([A, R, S], draft_seconds=1.6, verify_seconds=1.0))
+    dear = [proposal(0.6)]
+    free = [Proposal(1, OneHot(1, 9), 0.1, (Alternative(1, 0.6),), upcoming_share=0.5)]
+    assert not policy.wants_more(dear)
+    assert policy.wants_more(free)
+
+
+def test_a_looked_up_draft_is_as_sure_as_its_share() -> None:
+    assert confidence(Proposal(1, OneHot(1, 9), looked_up_share=0.3)) == 0.3

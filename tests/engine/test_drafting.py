@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
+from specdemo.engine.distribution import OneHot
 from specdemo.engine.draft_length import FixedLength
 from specdemo.engine.drafting import HybridDrafter, ModelDrafter, NgramDrafter, NoDrafter
 from specdemo.engine.generation import generate
+from specdemo.engine.protocols import Proposal
 from specdemo.engine.sampling import Sampler, SamplingParams
 from specdemo.events import RoundVerified, TokenOutcome
 from tests.fakes import FeatureRunner, TableRunner, chain, random_table
@@ -92,12 +96,58 @@ def test_a_round_without_a_match_is_a_normal_token() -> None:
     assert outcomes == [TokenOutcome.NORMAL] * 5
 
 
-def hybrid(target: TableRunner, table: torch.Tensor, sampler: Sampler, prompt: list[int]):  # type: ignore[no-untyped-def]
+class Followers:
+    """A table of continuations of single tokens."""
+
+    def __init__(self, follows: dict[int, tuple[int, float]]) -> None:
+        self._follows = follows
+
+    def after(self, token_ids: Sequence[int]) -> tuple[int, float] | None:
+        return self._follows.get(token_ids[-1])
+
+
+def hybrid_drafter(
+    table: torch.Tensor, sampler: Sampler, follows: dict[int, tuple[int, float]]
+) -> HybridDrafter:
     model = ModelDrafter(FeatureRunner(table), sampler)
+    return HybridDrafter(NgramDrafter(len(table)), model, len(table), Followers(follows))
+
+
+def hybrid(  # type: ignore[no-untyped-def]
+    target: TableRunner,
+    table: torch.Tensor,
+    sampler: Sampler,
+    prompt: list[int],
+    follows: dict[int, tuple[int, float]] | None = None,
+):
     return generate(
-        target, HybridDrafter(NgramDrafter(len(table)), model), sampler, prompt,
+        target, hybrid_drafter(table, sampler, follows or {}), sampler, prompt,
         draft_length=FixedLength(3), max_new_tokens=14, end_token_ids=frozenset(),
     )  # fmt: skip
+
+
+def drafted(follows: dict[int, tuple[int, float]], count: int = 3) -> list[Proposal]:
+    """What a hybrid drafts after token 0, by a model that always adds one."""
+    drafter = hybrid_drafter(chain(9), Sampler(SamplingParams(), 0), follows)
+    drafter.prefill([0], torch.empty(0, 4))
+    return list(drafter.propose([0], count))
+
+
+def test_a_looked_up_token_follows_the_models_without_a_pass() -> None:
+    first, second, third = drafted({1: (7, 0.5)})
+    assert [p.token_id for p in (first, second, third)] == [1, 7, 8]
+    assert (first.upcoming_share, second.looked_up_share, third.looked_up_share) == (0.5, 0.5, None)
+    assert second.forward_seconds == 0.0
+    assert second.distribution == OneHot(7, 9)
+
+
+def test_only_a_nearly_sure_look_up_stands_in_for_the_models_first_token() -> None:
+    assert drafted({0: (5, 0.5)})[0].token_id == 1
+    assert drafted({0: (5, 0.9)})[0].token_id == 5
+
+
+def test_a_look_up_that_promises_little_is_not_believed() -> None:
+    assert [p.token_id for p in drafted({1: (7, 0.1)})] == [1, 2, 3]
 
 
 def test_a_hybrid_copies_where_the_text_repeats_itself_and_asks_the_model_elsewhere() -> None:
@@ -116,8 +166,9 @@ def test_a_hybrid_draft_keeps_the_greedy_answer() -> None:
     sampler = Sampler(SamplingParams(), 0)
     table = random_table(7, 5)
     answers = []
+    looked_up = {2: (3, 0.9), 4: (1, 0.5), 6: (0, 0.4)}
     for events in (
-        hybrid(TableRunner(table), random_table(7, 6), sampler, [0, 1, 0, 1]),
+        hybrid(TableRunner(table), random_table(7, 6), sampler, [0, 1, 0, 1], looked_up),
         generate(
             TableRunner(table), NoDrafter(), sampler, [0, 1, 0, 1],
             draft_length=FixedLength(0), max_new_tokens=14, end_token_ids=frozenset(),

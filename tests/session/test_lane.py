@@ -23,7 +23,7 @@ def test_each_draft_source_has_its_drafter(source: str, kind: type) -> None:
     runner = SizedTable(table_pair().new_target_runner(9).table) if source in (
         "model", "hybrid",
     ) else None  # fmt: skip
-    assert type(new_drafter(source, runner, Sampler(SamplingParams(), 0), 257)) is kind
+    assert type(new_drafter(source, runner, Sampler(SamplingParams(), 0), table_pair())) is kind
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,13 @@ def test_the_bonus_token_names_its_row() -> None:
 
 
 def test_an_ngram_draft_says_where_it_was_copied_from() -> None:
-    assert verdict(0, KEPT)["copied"] == "Copied from token 3 of the text, after “Once upon”."
-    assert verdict(1, KEPT)["copied"] == ""
+    assert verdict(0, KEPT)["found"] == "Copied from token 3 of the text, after “Once upon”."
+    assert verdict(1, KEPT)["found"] == ""
+
+
+def test_a_looked_up_draft_says_how_often_it_followed() -> None:
+    drafted = JudgedToken(9, A, 0.9, 1.0, 0.2, looked_up_share=0.7)
+    assert "70 % of the time" in verdict(0, (drafted, KEPT[1]))["found"]
 
 
 def test_a_greedy_run_compares_the_likeliest_tokens() -> None:

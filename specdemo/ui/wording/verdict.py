@@ -64,6 +64,10 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Copied from token {position} of the text, after “{before}”.",
         "Copiato dal token {position} del testo, dopo «{before}».",
     ),
+    "verdict_looked_up": (
+        "Looked up: in texts that the target wrote, it followed these tokens {share} of the time.",
+        "Cercato: nei testi scritti dal modello seguiva questi token nel {share} dei casi.",
+    ),
     "verdict_round": ("round {round}, place {place}", "turno {round}, posto {place}"),
     "verdict_q": ("draft q", "bozza q"),
     "verdict_p": ("target p", "modello p"),
