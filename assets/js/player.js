@@ -140,7 +140,9 @@ function stepClock(event) {
 function playWithSpace(event) {
   if (event.key !== " " || event.defaultPrevented || document.activeElement !== document.body) return;
   event.preventDefault();
-  togglePlay();
+  const isLive = Object.values(lanes).some(({ frame }) => frame.dataset.state === "live");
+  if (isLive) trigger("pause_toggle", {});
+  else togglePlay();
 }
 
 // --- drawing ------------------------------------------------------------------------------------

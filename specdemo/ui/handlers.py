@@ -24,6 +24,7 @@ from specdemo.trace_file import TraceFile
 from specdemo.ui.form import DEFAULTS, Form, request_from
 from specdemo.ui.json_view import encode
 from specdemo.ui.live_chart import charts_value
+from specdemo.ui.pace import Pace
 from specdemo.ui.pacing import Pacer, Ticker
 from specdemo.ui.recordings import Recordings, opened, to_save
 from specdemo.ui.token_stream import Opening, StreamLines, environment_value
@@ -107,13 +108,14 @@ class Handlers:
         language: str,
         runs: tuple[ListedRun, ...],
         conversation: tuple[ChatTurn, ...] = (),
+        pace: Pace | None = None,
     ) -> Iterator[Update]:
         """Updates until both lanes have ended, or one sentence that says why they could not."""
         if form.has_gaps:
             yield Update(status=status("error", "number_missing"), is_running=False)
             return
         visitor = self.visitors.enter(session_hash)
-        visitor.stop = Event()
+        visitor.stop, visitor.pace = Event(), pace or Pace()
         visitor.is_running = True
         lines: StreamLines | None = None
         try:
@@ -147,8 +149,36 @@ class Handlers:
 
     def stop(self, session_hash: str | None) -> str:
         """Ask this visitor's run to end after the present pass."""
-        self.visitors.enter(session_hash).stop.set()
+        visitor = self.visitors.enter(session_hash)
+        visitor.stop.set()
+        visitor.pace.free()
         return status("busy", "status_stopping")
+
+    def step(self, session_hash: str | None) -> bool:
+        """One more pass of this visitor's run, then a pause; false if there is no run to step."""
+        visitor = self.visitors.enter(session_hash)
+        if visitor.is_running:
+            visitor.pace.step()
+        return visitor.is_running
+
+    def step_race(
+        self,
+        session_hash: str | None,
+        form: Form,
+        language: str,
+        runs: tuple[ListedRun, ...],
+    ) -> Iterator[Update]:
+        """A race that pauses after each pass."""
+        pace = Pace()
+        pace.step()
+        return self.race(session_hash, form, language, runs, pace=pace)
+
+    def toggle_pause(self, session_hash: str | None) -> str | None:
+        """Pause this visitor's run, or let it go on; nothing without a run."""
+        visitor = self.visitors.enter(session_hash)
+        if not visitor.is_running:
+            return None
+        return _PAUSED if visitor.pace.toggle() else status("busy", "status_running")
 
     def charts(self, session_hash: str | None, language: str) -> str:
         """The charts of this visitor's last run, in another language."""
@@ -200,10 +230,11 @@ class Handlers:
         pacer = Pacer(request.num_draft_tokens if is_fixed else 1)
         totals_ticker, charts_ticker = Ticker(_TOTALS_SECONDS), Ticker(_CHARTS_SECONDS)
         snapshot: Snapshot | None = None
-        with closing(self._session.run(request, visitor.stop)) as snapshots:  # type: ignore[type-var]
-            for snapshot in snapshots:
+        with closing(self._session.run(request, visitor.stop)) as run:  # type: ignore[type-var]
+            for snapshot in paced(run, visitor):
                 now = self._clock()
-                if not snapshot.is_finished and not pacer.is_due(snapshot, now):
+                is_awaited = snapshot.is_finished or visitor.pace.is_paused
+                if not is_awaited and not pacer.is_due(snapshot, now):
                     continue
                 lines.add_tokens(snapshot)
                 visitor.last_snapshot = snapshot
@@ -214,8 +245,11 @@ class Handlers:
                 elif charts_ticker.is_due(now):
                     charts = charts_value(snapshot, language)
                     charts_ticker.done(now, self._clock())
+                paused = _PAUSED if visitor.pace.is_paused else None
                 yield Update(
-                    stream=lines.value, charts=charts, status=_measuring(request, snapshot)
+                    stream=lines.value,
+                    charts=charts,
+                    status=_measuring(request, snapshot) or paused,
                 )
         if snapshot is None:  # stopped before the device was free
             yield Update(status=status("done", "status_stopped"), is_running=False)
@@ -224,6 +258,20 @@ class Handlers:
             lines.add_tokens(snapshot)
             lines.add_totals(snapshot)
             yield _finished(request, snapshot, lines, language, runs)
+
+
+def paced(run: Iterator[Snapshot], visitor: Visitor) -> Iterator[Snapshot]:
+    """The run's snapshots, each asked for when the visitor's pace allows.
+
+    A pause that outlasts its patience stops the run, so that others get the device.
+    """
+    while True:
+        if not visitor.pace.wait():
+            visitor.stop.set()
+        snapshot = next(run, None)
+        if snapshot is None:
+            return
+        yield snapshot
 
 
 def _opening(request: DecodeRequest) -> Opening:
@@ -312,3 +360,6 @@ def status(kind: str, key: str, values: Mapping[str, float | str] | None = None)
 
 def _said(kind: str, sentence: str) -> str:
     return encode({"kind": kind, "text": sentence})
+
+
+_PAUSED = status("info", "status_paused")

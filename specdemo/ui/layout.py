@@ -46,6 +46,7 @@ class Page:
     precision: gr.Dropdown
     prompt: gr.Textbox
     race: gr.Button
+    step: gr.Button
     stop: gr.Button
     again: gr.Button
     examples: tuple[tuple[Application, gr.Button], ...]
@@ -60,6 +61,7 @@ class Page:
     charts: gr.HTML
     runs: gr.HTML
     conversation: gr.State
+    to_start: gr.State
     listed_runs: gr.State
 
     @property
@@ -78,7 +80,7 @@ def draw_page(recordings: Recordings) -> Page:
         precision, language = _choices_at_the_top(labels)
     with gr.Row(elem_id="sd-ask"):
         prompt = _prompt(labels)
-        race, stop, again = _actions(labels)
+        race, step, stop, again = _actions(labels)
     examples = _examples(labels)
     settings = _settings(labels)
     with gr.Row(elem_id="sd-now"):
@@ -96,6 +98,7 @@ def draw_page(recordings: Recordings) -> Page:
         precision=precision,
         prompt=prompt,
         race=race,
+        step=step,
         stop=stop,
         again=again,
         examples=examples,
@@ -110,6 +113,7 @@ def draw_page(recordings: Recordings) -> Page:
         charts=charts,
         runs=runs,
         conversation=gr.State(()),
+        to_start=gr.State(False),
         listed_runs=gr.State(()),
     )
 
@@ -151,18 +155,19 @@ def _prompt(labels: Labels) -> gr.Textbox:
     )
 
 
-def _actions(labels: Labels) -> tuple[gr.Button, gr.Button, gr.Button]:
+def _actions(labels: Labels) -> tuple[gr.Button, gr.Button, gr.Button, gr.Button]:
     with gr.Row(elem_id="sd-actions", scale=1):
         race = labels.make(
             gr.Button, {"value": "race"}, variant="primary", min_width=90, elem_id="sd-race"
         )
+        step = labels.make(gr.Button, {"value": "step"}, min_width=70, elem_id="sd-step")
         stop = labels.make(
             gr.Button, {"value": "stop"}, interactive=False, min_width=90, elem_id="sd-stop"
         )
         again = labels.make(
             gr.Button, {"value": "again"}, interactive=False, min_width=190, elem_id="sd-again"
         )
-    return race, stop, again
+    return race, step, stop, again
 
 
 def _examples(labels: Labels) -> tuple[tuple[Application, gr.Button], ...]:

@@ -10,6 +10,7 @@ from threading import Event
 
 from specdemo.session import DecodeRequest
 from specdemo.trace import Snapshot
+from specdemo.ui.pace import Pace
 
 
 @dataclass(slots=True)
@@ -17,6 +18,7 @@ class Visitor:
     """What the page remembers of one visitor."""
 
     stop: Event = field(default_factory=Event)
+    pace: Pace = field(default_factory=Pace)
     is_running: bool = False
     last_request: DecodeRequest | None = None
     last_snapshot: Snapshot | None = None
@@ -40,3 +42,4 @@ class Visitors:
         visitor = self._by_session.pop(session_hash or "", None)
         if visitor is not None:
             visitor.stop.set()
+            visitor.pace.free()

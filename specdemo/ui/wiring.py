@@ -108,6 +108,20 @@ def _wire_runs(page: Page, handlers: Handlers) -> None:
         updates = handlers.again(request.session_hash, Form(*values), language, runs)
         yield from _drawn(page, updates, language)
 
+    def step(request: gr.Request) -> bool:
+        return not handlers.step(request.session_hash)
+
+    def step_race(
+        request: gr.Request,
+        to_start: bool,
+        language: str,
+        runs: tuple[ListedRun, ...],
+        *values: Any,
+    ) -> Iterator[list[Any]]:
+        if to_start:
+            updates = handlers.step_race(request.session_hash, Form(*values), language, runs)
+            yield from _drawn(page, updates, language)
+
     context = [page.language, page.listed_runs]
     queued = _on_the_device(page)
     asked = [*context, page.follow_up, page.conversation, *page.form]
@@ -117,6 +131,8 @@ def _wire_runs(page: Page, handlers: Handlers) -> None:
     gr.on([*race_wanted, *follow_up_wanted], None, outputs=page.status, js=_SAY_WAITING)
     gr.on(race_wanted, race, inputs=[*context, *page.form], **queued)
     gr.on(follow_up_wanted, ask, inputs=asked, **queued)
+    stepped = page.step.click(step, outputs=page.to_start, queue=False)
+    stepped.then(step_race, inputs=[page.to_start, *context, *page.form], **queued)
     fresh = page.again.click(new_seed, outputs=page.settings.seed, queue=False)
     fresh.then(again, inputs=[*context, *page.form], **queued)
 
@@ -124,6 +140,9 @@ def _wire_runs(page: Page, handlers: Handlers) -> None:
 def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     def stop(request: gr.Request) -> str:
         return handlers.stop(request.session_hash)
+
+    def pause(request: gr.Request) -> Any:
+        return handlers.toggle_pause(request.session_hash) or gr.skip()
 
     def judge(language: str, request: gr.Request, event: gr.EventData) -> str:
         return handlers.verdict(request.session_hash, chosen_place(event), language)
@@ -147,6 +166,7 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
         show_progress="hidden",
         trigger_mode="always_last",
     )
+    page.stage.pause_toggle(pause, outputs=page.status, queue=False, show_progress="hidden")
     page.stop.click(stop, outputs=page.status, queue=False, show_progress="hidden")
     blocks.unload(leave)
 

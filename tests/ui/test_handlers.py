@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -11,6 +12,7 @@ from specdemo.errors import ModelLoadError
 from specdemo.session import ChatTurn
 from specdemo.ui.form import Form, request_from
 from specdemo.ui.handlers import Handlers, Update
+from specdemo.ui.pace import Pace
 from specdemo.ui.verdict import TokenPlace
 from tests.ui.fakes import ANSWER, FakeSession
 
@@ -227,3 +229,31 @@ def test_a_verdict_can_be_had_while_the_race_runs_and_after_it() -> None:
             break
     list(race)
     assert json.loads(page.verdict("visitor", place, "en"))["outcome"] == "normal"
+
+
+def test_steps_make_one_pass_each_and_end_like_any_race() -> None:
+    page = handlers(FakeSession())
+    race = page.step_race("visitor", FORM, "en", ())
+    rounds = []
+    for update in race:
+        rounds.append((update.stream or "").count('["round"'))
+        page.step("visitor")
+    assert max(later - earlier for earlier, later in pairwise(rounds[:-1])) == 1
+    assert update.is_running is False
+    assert page.step("visitor") is False
+
+
+def test_a_pause_that_outlasts_its_patience_stops_the_run_and_keeps_its_numbers() -> None:
+    page = handlers(FakeSession())
+    pace = Pace(patience_seconds=0.0)
+    for _ in range(9):
+        pace.step()
+    *_, last = page.race("visitor", FORM, "en", (), pace=pace)
+    assert status(last)["word"] == "status_stopped"
+    assert "totals" in (last.stream or "")
+
+
+def test_without_a_run_there_is_nothing_to_step_or_pause() -> None:
+    page = handlers(FakeSession())
+    assert page.step("visitor") is False
+    assert page.toggle_pause("visitor") is None

@@ -31,6 +31,7 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Scrivi un testo e premi Invio",
     ),
     "race": ("Race", "Gara"),
+    "step": ("Step", "Passo"),
     "stop": ("Stop", "Ferma"),
     "again": ("Again with a new seed", "Ancora, con un altro seme"),
     "examples": ("Examples (press again for another)", "Esempi (premi ancora per un altro)"),
@@ -208,6 +209,10 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "status_stopping": (
         "Stopping after this pass …",
         "Mi fermo dopo questa passata …",
+    ),
+    "status_paused": (
+        "Paused. Step makes one pass, Space goes on; after 20 seconds the run ends.",
+        "In pausa. Passo fa una passata, Spazio riprende; dopo 20 secondi la corsa finisce.",
     ),
     "status_stopped": (
         "Stopped; the numbers cover what was done.",
