@@ -14,7 +14,13 @@ from specdemo.errors import SpecdemoError
 from specdemo.events import JudgedToken, TokenOutcome
 from specdemo.metrics import RunMetrics, compare, run_metrics
 from specdemo.session import DecodeRequest, DecodeSession
-from specdemo.session.request import DEVICES, DRAFT_LENGTHS, DRAFT_SOURCES, PRECISION_NAMES
+from specdemo.session.request import (
+    DEVICES,
+    DRAFT_LENGTHS,
+    DRAFT_SOURCES,
+    PRECISION_NAMES,
+    QUANTIZE_CHOICES,
+)
 from specdemo.settings import read_settings
 from specdemo.trace import LaneSnapshot, Snapshot
 
@@ -56,8 +62,14 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--max-new-tokens", type=int, metavar="N")
     run.add_argument("--completion", action="store_true", help="continue the prompt, do not chat")
     run.add_argument("--system-prompt", metavar="TEXT")
-    run.add_argument("--pair", metavar="NAME")
+    run.add_argument(
+        "--pair", metavar="NAME", help="of the catalogue, or TARGET,DRAFT as hub ids or folders"
+    )
     run.add_argument("--precision", choices=PRECISION_NAMES)
+    run.add_argument("--quantize", choices=QUANTIZE_CHOICES, help="which models, in 8bit and nf4")
+    run.add_argument(
+        "--double-quantization", action="store_true", help="quantize the scales of nf4 too"
+    )
     run.add_argument("--device", choices=DEVICES)
     run.add_argument("--json", action="store_true", help="print one JSON object")
     run.set_defaults(
@@ -77,7 +89,13 @@ def run(options: argparse.Namespace, stop: threading.Event) -> Snapshot:
     """Both runs to their end, telling on stderr what takes time."""
     request = request_from(options)
     session = DecodeSession(read_settings())
-    for stage in session.load(request.pair, request.precision, request.device):
+    for stage in session.load(
+        request.pair,
+        request.precision,
+        request.device,
+        request.quantize,
+        request.double_quantization,
+    ):
         print(stage, file=sys.stderr, flush=True)
     snapshots = session.run(request, stop)
     snapshot = next(snapshots)

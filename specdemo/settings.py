@@ -28,6 +28,7 @@ class Settings:
     num_threads: int | None
     host: str
     port: int | None
+    allow_custom_models: bool
     limits: Limits = Limits()
 
 
@@ -35,10 +36,14 @@ def read_settings(environ: dict[str, str] | None = None) -> Settings:
     """Settings from the environment; each variable is described in the README."""
     env = dict(os.environ) if environ is None else environ
     cache_home = env.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    host = env.get("GRADIO_SERVER_NAME", "127.0.0.1")
+    allowed = env.get("SPECDEMO_ALLOW_CUSTOM_MODELS")
+    is_private = host in ("127.0.0.1", "localhost", "::1") and "SPACE_ID" not in env
     threads, port = env.get("SPECDEMO_THREADS"), env.get("GRADIO_SERVER_PORT")
     return Settings(
         cache_folder=Path(env.get("SPECDEMO_CACHE") or Path(cache_home) / "specdemo"),
         num_threads=int(threads) if threads else None,
-        host=env.get("GRADIO_SERVER_NAME", "127.0.0.1"),
+        host=host,
         port=int(port) if port else None,
+        allow_custom_models=allowed.lower() in ("1", "true", "yes") if allowed else is_private,
     )

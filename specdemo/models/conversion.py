@@ -19,12 +19,12 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from specdemo.errors import CacheFolderError, ModelLoadError
-from specdemo.models.catalog import ModelSpec
+from specdemo.models.catalog import BundledModelSpec
 
 _MANIFEST = "manifest.json"
 
 
-def converted_folder(spec: ModelSpec, cache_folder: Path) -> Generator[str, None, Path]:
+def converted_folder(spec: BundledModelSpec, cache_folder: Path) -> Generator[str, None, Path]:
     """The folder with the model as safetensors; converts it if need be, telling each stage."""
     folder = cache_folder / f"{spec.name}-{spec.sha256[:12]}"
     if is_intact(folder):
@@ -48,7 +48,7 @@ def converted_folder(spec: ModelSpec, cache_folder: Path) -> Generator[str, None
     return folder
 
 
-def check_source(spec: ModelSpec) -> None:
+def check_source(spec: BundledModelSpec) -> None:
     """Raises `ModelLoadError` unless the file is there and is the one that was recorded."""
     if not spec.path.is_file():
         raise ModelLoadError(

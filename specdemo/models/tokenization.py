@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from jinja2 import TemplateError
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from specdemo.errors import InvalidRequestError
 
 _REPLACEMENT = "\ufffd"
 _END_OF_TURN = ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "<|eot_id|>", "<|end_of_text|>")
@@ -24,9 +27,22 @@ class Tokenizer:
         self.end_token_ids = frozenset([*model_end_token_ids, *own, *marks])
 
     @classmethod
-    def from_folder(cls, folder: Path, model_end_token_ids: Sequence[int] = ()) -> Tokenizer:
-        """The tokenizer that lies beside a model's weights."""
-        return cls(AutoTokenizer.from_pretrained(folder), model_end_token_ids)
+    def from_folder(
+        cls,
+        folder: Path,
+        model_end_token_ids: Sequence[int] = (),
+        *,
+        gguf_file: str | None = None,
+    ) -> Tokenizer:
+        """The tokenizer that lies beside a model's weights, or inside its GGUF file."""
+        options = {"gguf_file": gguf_file} if gguf_file else {}
+        found = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, **options)
+        return cls(found, model_end_token_ids)
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """Every token and its id, special ones included."""
+        return dict(self._tokenizer.get_vocab())
 
     @property
     def has_chat_template(self) -> bool:
@@ -35,19 +51,32 @@ class Tokenizer:
 
     def encode_chat(self, messages: Sequence[dict[str, str]]) -> list[int]:
         """Token ids of a conversation, up to where the assistant begins to answer."""
-        text = self._tokenizer.apply_chat_template(
-            list(messages), add_generation_prompt=True, tokenize=False
-        )
+        try:
+            text = self._tokenizer.apply_chat_template(
+                list(messages), add_generation_prompt=True, tokenize=False
+            )
+        except TemplateError as error:
+            raise InvalidRequestError(
+                f"This model's chat template refuses the conversation ({error.message}); leave the "
+                "system prompt empty, or choose completion."
+            ) from error
         # The template wrote the special tokens already.
         return list(self._tokenizer.encode(text, add_special_tokens=False))
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text to be continued."""
-        return list(self._tokenizer.encode(text))
+        token_ids = list(self._tokenizer.encode(text))
+        first = self._tokenizer.bos_token_id
+        # A text that brings its own beginning of text gets no second one.
+        return token_ids[1:] if token_ids[:2] == [first, first] else token_ids
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """The text of an answer, without end tokens."""
-        return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
+        return str(
+            self._tokenizer.decode(
+                list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
+            )
+        )
 
     def decode_all(self, token_ids: Sequence[int]) -> str:
         """The text of token ids, special tokens included."""

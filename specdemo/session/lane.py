@@ -16,6 +16,7 @@ from specdemo.engine.drafting import HybridDrafter, ModelDrafter, NgramDrafter, 
 from specdemo.engine.generation import generate
 from specdemo.engine.protocols import Drafter
 from specdemo.engine.sampling import Sampler
+from specdemo.errors import InvalidRequestError
 from specdemo.events import DecodeEvent, JudgedToken, RoundVerified, TokenDrafted
 from specdemo.models.loading import ModelPair, SizedRunner
 from specdemo.models.memory import peak_bytes
@@ -41,8 +42,7 @@ class Lane:
         sampler = Sampler(request.sampling_params, request.seed)
         self._pair = pair
         self._target = pair.new_target_runner(capacity)
-        needs_model = draft_source in ("model", "hybrid")
-        self._draft = pair.new_draft_runner(capacity) if needs_model else None
+        self._draft = new_draft_runner(pair, draft_source, capacity)
         self._pieces = Pieces(pair.tokenizer, prompt_token_ids)
         self._token_texts = token_texts or TokenTexts(pair.tokenizer)
         self._events: Generator[DecodeEvent, None, None] = generate(
@@ -125,6 +125,18 @@ class Lane:
             draft_cache_used_bytes=self._draft.cache_used_bytes if self._draft else 0,
             peak_bytes=peak_bytes(self._pair.spec.device),
         )
+
+
+def new_draft_runner(pair: ModelPair, draft_source: str, capacity: int) -> SizedRunner | None:
+    """The draft model's runner, if the source needs one; raises if the pair has none."""
+    if draft_source not in ("model", "hybrid"):
+        return None
+    if pair.new_draft_runner is None:
+        raise InvalidRequestError(
+            f"{pair.spec.pair.title} has no draft model; choose n-gram lookup as the draft source, "
+            "or name a draft of the same family."
+        )
+    return pair.new_draft_runner(capacity)
 
 
 def new_drafter(

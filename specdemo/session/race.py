@@ -15,9 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 from threading import Event
 
-from specdemo.errors import PromptTooLongError
+from specdemo.errors import InvalidRequestError, NotEnoughMemoryError, PromptTooLongError
 from specdemo.metrics import run_metrics
-from specdemo.models.catalog import PAIRS
+from specdemo.models.catalog import find_pair, is_custom
 from specdemo.models.loading import (
     LoadedSpec,
     ModelPair,
@@ -48,10 +48,16 @@ class DecodeSession:
         self._warm: LoadedSpec | None = None
 
     def load(
-        self, pair: str = "smollm2-135m", precision: str = "auto", device: str = "auto"
+        self,
+        pair: str = "smollm2-135m",
+        precision: str = "auto",
+        device: str = "auto",
+        quantize: str = "both",
+        double_quantization: bool = False,
     ) -> Iterator[str]:
         """Load a pair and warm it up; one sentence for each stage that takes time."""
-        spec = loaded_spec(pair, precision, device)
+        check_allowed(pair, self._settings)
+        spec = loaded_spec(pair, precision, device, quantize, double_quantization)
         with self._device(lambda: False):
             yield from self._ready(spec)
 
@@ -61,7 +67,14 @@ class DecodeSession:
         `stop` is read between passes and leaves correct partial runs; closing the generator gives
         the device up. Raises a `SpecdemoError` with one whole sentence.
         """
-        spec = loaded_spec(request.pair, request.precision, request.device)
+        check_allowed(request.pair, self._settings)
+        spec = loaded_spec(
+            request.pair,
+            request.precision,
+            request.device,
+            request.quantize,
+            request.double_quantization,
+        )
         with self._device(stop.is_set) as is_ours:
             if not is_ours:
                 return
@@ -69,7 +82,9 @@ class DecodeSession:
             prompt_token_ids = encode_prompt(pair, request)
             reset_peak(spec.device)
             final = yield from race(pair, request, prompt_token_ids, stop.is_set)
-            if not stop.is_set() and resolve_precision("auto", spec.device) != spec.precision:
+            # Of other pairs a second copy is too large to load after each race.
+            is_other = resolve_precision("auto", spec.device) != spec.precision
+            if not stop.is_set() and is_other and spec.pair.is_bundled:
                 best = self._best_normal(spec, request, prompt_token_ids, stop.is_set)
                 yield replace(final, best_normal=best)
 
@@ -101,9 +116,12 @@ class DecodeSession:
 
         Its weights are held beside the loaded pair's only while they are measured.
         """
-        best = replace(spec, precision=resolve_precision("auto", spec.device))
+        best = LoadedSpec(spec.pair, spec.device, resolve_precision("auto", spec.device))
         settings = self._settings
-        pair = run_through(load_pair(best, settings.cache_folder, settings.num_threads))
+        try:
+            pair = run_through(load_pair(best, settings.cache_folder, settings.num_threads))
+        except NotEnoughMemoryError:
+            return None  # two pairs at once do not fit: not observed
         warm_up(pair)
         lane = Lane(pair, request, prompt_token_ids, "none", should_stop)
         while not lane.is_finished:
@@ -149,10 +167,29 @@ def turns(normal: Lane, speculative: Lane, order: str) -> Iterator[Lane]:
         )
 
 
-def loaded_spec(pair: str, precision: str, device: str) -> LoadedSpec:
-    """What `auto` stands for on this machine."""
+def check_allowed(pair: str, settings: Settings) -> None:
+    """Raises unless the pair is in the catalogue or visitors may name their own."""
+    if is_custom(pair) and not settings.allow_custom_models:
+        raise InvalidRequestError(
+            "This server runs only the pairs of its catalogue; choose one, or start your own copy "
+            "with SPECDEMO_ALLOW_CUSTOM_MODELS=1."
+        )
+
+
+def loaded_spec(
+    pair: str,
+    precision: str,
+    device: str,
+    quantize: str = "both",
+    double_quantization: bool = False,
+) -> LoadedSpec:
+    """What `auto` stands for on this machine; full precision has nothing to quantize."""
     actual_device = resolve_device(device)
-    return LoadedSpec(PAIRS[pair], actual_device, resolve_precision(precision, actual_device))
+    spec = LoadedSpec(find_pair(pair), actual_device, resolve_precision(precision, actual_device))
+    if not spec.is_quantized:
+        return spec
+    is_double = double_quantization and spec.precision == "nf4"
+    return replace(spec, quantize=quantize, double_quantization=is_double)
 
 
 def run_through(stages: Generator[str, None, ModelPair]) -> ModelPair:
@@ -171,6 +208,11 @@ def encode_prompt(pair: ModelPair, request: DecodeRequest) -> list[int]:
         token_ids = pair.tokenizer.encode_chat(request.messages)
     else:
         token_ids = pair.tokenizer.encode(request.prompt)
+    if any(token_id >= pair.vocab_size for token_id in token_ids):
+        raise InvalidRequestError(
+            "The prompt holds a special token that this pair's two models do not share; leave it "
+            "out."
+        )
     surplus = len(token_ids) + request.max_new_tokens - pair.context_length
     if surplus > 0:
         raise PromptTooLongError(
@@ -183,7 +225,9 @@ def encode_prompt(pair: ModelPair, request: DecodeRequest) -> list[int]:
 
 def warm_up(pair: ModelPair) -> None:
     """Run both lanes briefly, greedy and sampling: no measured run pays a first-time cost."""
-    for request in _WARM_UPS:
+    for warm_up_request in _WARM_UPS:
+        source = "hybrid" if pair.new_draft_runner else "ngram"
+        request = replace(warm_up_request, draft_source=source)
         for _ in race(pair, request, encode_prompt(pair, request), lambda: False):
             pass
 
@@ -195,7 +239,7 @@ def describe(pair: ModelPair) -> Environment:
         device=pair.spec.device,
         processor=processor_name(),
         num_threads=pair.num_threads,
-        precision=pair.spec.precision,
+        precision=pair.spec.label,
         pair=pair.spec.pair.title,
         versions=(
             ("python", platform.python_version()),

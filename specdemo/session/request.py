@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from specdemo.engine.sampling import SamplingParams
 from specdemo.errors import InvalidRequestError, PromptTooLongError
-from specdemo.models.catalog import PAIRS
+from specdemo.models.catalog import PAIRS, is_custom
 from specdemo.settings import Limits
 from specdemo.trace import ChatTurn, RunSettings
 
 DRAFT_SOURCES = ("model", "ngram", "hybrid", "none")
 DRAFT_LENGTHS = ("fixed", "heuristic", "confidence", "adaptive")
-PRECISION_NAMES = ("auto", "float32", "bfloat16")
+PRECISION_NAMES = ("auto", "float32", "bfloat16", "8bit", "nf4")
+QUANTIZE_CHOICES = ("both", "target", "draft")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 ORDERS = ("race", "one_after_another")
 
@@ -21,7 +22,8 @@ ORDERS = ("race", "one_after_another")
 class DecodeRequest(RunSettings):
     """What to run, validated on creation; raises `InvalidRequestError`.
 
-    Draft-length policies other than fixed choose up to `Limits.chosen_draft_tokens`.
+    Draft-length policies other than fixed choose up to `Limits.chosen_draft_tokens`. `pair` is a
+    name of the catalogue, or `TARGET` or `TARGET,DRAFT` as hub ids or local folders.
     """
 
     def __post_init__(self) -> None:
@@ -33,8 +35,10 @@ class DecodeRequest(RunSettings):
                 f"The prompt has {len(self.prompt):,} characters, {limits.prompt_characters:,} "
                 "are allowed; shorten it."
             )
-        _check_choice("model pair", self.pair, tuple(PAIRS))
+        if not is_custom(self.pair):
+            _check_choice("model pair", self.pair, tuple(PAIRS))
         _check_choice("precision", self.precision, PRECISION_NAMES)
+        _check_choice("part to quantize", self.quantize, QUANTIZE_CHOICES)
         _check_choice("device", self.device, DEVICES)
         _check_choice("draft source", self.draft_source, DRAFT_SOURCES)
         _check_choice("draft length", self.draft_length, DRAFT_LENGTHS)
