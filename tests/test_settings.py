@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from specdemo.settings import read_settings
 
 
@@ -22,3 +24,19 @@ def test_each_variable_is_read() -> None:
     )
     assert settings.cache_folder == Path("/cache")
     assert (settings.num_threads, settings.host, settings.port) == (3, "0.0.0.0", 8000)
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_allowed"),
+    [
+        ({}, True),
+        ({"GRADIO_SERVER_NAME": "0.0.0.0"}, False),
+        ({"SPACE_ID": "someone/space"}, False),
+        ({"SPACE_ID": "someone/space", "SPECDEMO_ALLOW_CUSTOM_MODELS": "1"}, True),
+        ({"SPECDEMO_ALLOW_CUSTOM_MODELS": "0"}, False),
+    ],
+)
+def test_models_of_ones_own_are_for_ones_own_machine(
+    environ: dict[str, str], is_allowed: bool
+) -> None:
+    assert read_settings(environ).allow_custom_models is is_allowed

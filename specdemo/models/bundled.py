@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from pathlib import Path
+from typing import cast
 
 import torch
 from safetensors import SafetensorError
@@ -21,15 +22,9 @@ from specdemo.models.checkpoint import Source
 from specdemo.models.compiled import Threads, compile_weights
 from specdemo.models.conversion import converted_folder
 from specdemo.models.footprint import check_fits, skeleton_of
+from specdemo.models.modules import Part, end_token_ids, load_model, module_runner
 from specdemo.models.pair import LoadedSpec, ModelPair
-from specdemo.models.pretrained import (
-    Part,
-    compiled_runner,
-    end_token_ids,
-    load_model,
-    module_runner,
-    plan_of,
-)
+from specdemo.models.pretrained import compiled_runner, plan_of
 from specdemo.models.quantization import quantize_layers, resident_bytes
 from specdemo.models.tokenization import Tokenizer
 
@@ -132,10 +127,10 @@ def draft_module(
     draft.load_state_dict(state, strict=False)
     draft = draft.to(device=torch.device(spec.device), dtype=spec.dtype).eval()  # type: ignore[call-arg]
     draft.model.embed_tokens = target.get_input_embeddings()
-    draft.lm_head = target.get_output_embeddings()
+    draft.lm_head = target.get_output_embeddings()  # type: ignore[no-untyped-call]
     if quantization := spec.quantization_of("draft"):
         quantize_layers(draft, quantization, spec.device)
-    return draft
+    return cast(LlamaForCausalLM, draft)
 
 
 def read_draft(

@@ -171,7 +171,7 @@ class _Progress:
         """A progress bar that draws nothing and reports here."""
         progress = self
 
-        class Bar(tqdm):  # type: ignore[type-arg]
+        class Bar(tqdm):  # type: ignore[misc]
             def __init__(self, *args: Any, **options: Any) -> None:
                 self._counts_bytes = "Reconstructing" in (options.get("desc") or "")
                 options.pop("name", None)

@@ -36,7 +36,7 @@ class Plan:
 def skeleton_of(config: PretrainedConfig) -> nn.Module:
     """The model's layers without their weights."""
     with torch.device("meta"):
-        model: nn.Module = AutoModelForCausalLM.from_config(config)
+        model: nn.Module = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     return model
 
 

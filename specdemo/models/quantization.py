@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -35,7 +36,7 @@ class Quantization:
 def has_bfloat16_products(device: str) -> bool:
     """Whether products of bfloat16 numbers run natively there."""
     if device == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     return bool(torch.cpu._is_avx512_bf16_supported()) if device == "cpu" else False
 
 
@@ -43,8 +44,10 @@ def config_of(quantization: Quantization, device: str, skeleton: nn.Module) -> B
     """The library's own description; `skeleton` tells which layers stay as they are."""
     skipped = kept_names(skeleton)
     if quantization.kind == "8bit":
-        return BitsAndBytesConfig(load_in_8bit=True, llm_int8_skip_modules=skipped)
-    return BitsAndBytesConfig(
+        return BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+            load_in_8bit=True, llm_int8_skip_modules=skipped
+        )
+    return BitsAndBytesConfig(  # type: ignore[no-untyped-call]
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=quantization.is_double,
@@ -82,8 +85,10 @@ def quantize_layers(model: nn.Module, quantization: Quantization, device: str) -
 
 
 def _rounded(layer: Any, quantization: Quantization, device: str) -> nn.Module:
-    import bitsandbytes as bnb  # noqa: PLC0415 - a second that full precision need not wait for
+    # Imported here: it takes a second that full precision need not wait for.
+    bnb: Any = import_module("bitsandbytes")
 
+    rounded: Any
     sizes, has_bias = (layer.in_features, layer.out_features), layer.bias is not None
     weight = layer.weight.data
     if quantization.kind == "8bit":
@@ -102,7 +107,7 @@ def _rounded(layer: Any, quantization: Quantization, device: str) -> nn.Module:
             weight, requires_grad=False, compress_statistics=is_double, quant_type="nf4"
         )
     rounded.bias = layer.bias
-    return rounded.eval()
+    return cast(nn.Module, rounded.eval())
 
 
 def planned_layer_bytes(layer: nn.Linear, quantization: Quantization) -> int:

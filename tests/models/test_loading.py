@@ -6,22 +6,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from specdemo.errors import InvalidRequestError, ModelLoadError, NotEnoughMemoryError
-from specdemo.models import loading
+from specdemo.errors import InvalidRequestError, ModelLoadError
+from specdemo.models.bundled import read_draft
 from specdemo.models.catalog import SMOLLM2_135M
 from specdemo.models.loading import (
-    LoadedSpec,
     available_threads,
     cgroup_cores,
-    check_memory,
-    end_token_ids,
-    read_draft,
     resolve_device,
     resolve_precision,
 )
+from specdemo.models.modules import end_token_ids
+from specdemo.session.race import loaded_spec
 from tests.models.tiny import tiny_llama
-
-SPEC = LoadedSpec(SMOLLM2_135M, "cpu", "bfloat16")
 
 
 def test_auto_on_a_cpu_is_the_precision_with_the_lighter_weights() -> None:
@@ -44,26 +40,14 @@ def test_threads_do_not_exceed_a_containers_quota(tmp_path: Path) -> None:
     assert available_threads() >= 1
 
 
-def test_too_little_memory_is_told_with_its_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "model.safetensors").write_bytes(bytes(10 << 20))
-    monkeypatch.setattr(loading, "available_bytes", lambda device: 4 << 20)
-    with pytest.raises(NotEnoughMemoryError, match="needs about 8 MB and 4 MB are free"):
-        check_memory(tmp_path, SPEC)
-    monkeypatch.setattr(loading, "available_bytes", lambda device: 9 << 20)
-    check_memory(tmp_path, SPEC)
-
-
 @pytest.mark.parametrize("content", [None, b"", b"not safetensors"])
 def test_a_draft_that_cannot_be_read_fails_loudly(content: bytes | None, tmp_path: Path) -> None:
     """Never a demo that silently decodes without its draft."""
     tiny_llama().config.save_pretrained(tmp_path)
     if content is not None:
         (tmp_path / "model.safetensors").write_bytes(content)
-    broken = replace(SMOLLM2_135M, draft=replace(SMOLLM2_135M.draft, path=tmp_path))
     with pytest.raises(ModelLoadError, match="draft model"):
-        read_draft(broken)
+        read_draft(replace(SMOLLM2_135M.draft, path=tmp_path))
 
 
 def test_end_tokens_may_be_one_or_many_or_none() -> None:
@@ -71,3 +55,17 @@ def test_end_tokens_may_be_one_or_many_or_none() -> None:
     for value, expected in ((2, [2]), ([2, 5], [2, 5]), (None, [])):
         config.eos_token_id = value
         assert end_token_ids(config) == expected
+
+
+def test_generation_settings_add_their_end_tokens(tmp_path: Path) -> None:
+    config = tiny_llama().config
+    config.eos_token_id = 2
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": [2, 107]}')
+    assert end_token_ids(config, tmp_path) == [2, 107]
+
+
+def test_full_precision_has_nothing_to_quantize() -> None:
+    plain = loaded_spec("smollm2-135m", "bfloat16", "cpu", "draft", True)
+    assert plain == loaded_spec("smollm2-135m", "bfloat16", "cpu")
+    assert loaded_spec("smollm2-135m", "nf4", "cpu", "draft", True).label == "nf4 draft double"
+    assert loaded_spec("smollm2-135m", "8bit", "cpu", "both", True).label == "8bit"

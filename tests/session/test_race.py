@@ -2,18 +2,19 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Event
 
 import pytest
 import torch
 
-from specdemo.errors import PromptTooLongError, SpecdemoError
+from specdemo.errors import InvalidRequestError, PromptTooLongError, SpecdemoError
 from specdemo.events import FinishReason
 from specdemo.metrics import compare, run_metrics
 from specdemo.models.catalog import SMOLLM2_135M
 from specdemo.models.loading import LoadedSpec, ModelPair
 from specdemo.session import race as race_module
-from specdemo.session.race import DecodeSession, encode_prompt, race
+from specdemo.session.race import DecodeSession, encode_prompt, race, warm_up
 from specdemo.session.request import DecodeRequest
 from specdemo.settings import read_settings
 from specdemo.trace import Snapshot
@@ -217,3 +218,27 @@ def test_an_abandoned_run_gives_the_device_up(session: DecodeSession) -> None:
     del abandoned
     gc.collect()
     assert finish(session, DecodeRequest(prompt="hello", max_new_tokens=4)).is_finished
+
+
+def test_a_pair_without_a_draft_wants_n_grams(session: DecodeSession) -> None:
+    pair = replace(table_pair(), new_draft_runner=None)
+    request = DecodeRequest(prompt="hello", max_new_tokens=4, draft_source="ngram")
+    *_, last = race(pair, request, [3, 4], lambda: False)
+    assert last.is_finished
+    with pytest.raises(InvalidRequestError, match="choose n-gram lookup"):
+        list(race(pair, replace(request, draft_source="hybrid"), [3, 4], lambda: False))
+    warm_up(pair)
+
+
+def test_a_token_that_the_models_do_not_share_cannot_be_asked_about() -> None:
+    pair = replace(table_pair(), vocab_size=60)
+    with pytest.raises(InvalidRequestError, match="special token"):
+        encode_prompt(pair, DecodeRequest(prompt="x" * 5, is_chat=False))
+
+
+def test_pairs_of_ones_own_are_refused_where_they_are_not_allowed() -> None:
+    session = DecodeSession(read_settings({"SPACE_ID": "someone/space"}))
+    request = DecodeRequest(prompt="hello", pair="/etc,owner/name")
+    for attempt in (session.run(request, Event()), session.load(request.pair)):
+        with pytest.raises(InvalidRequestError, match="only the pairs of its catalogue"):
+            next(attempt)

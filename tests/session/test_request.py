@@ -30,6 +30,7 @@ def test_an_empty_prompt_is_refused(prompt: str) -> None:
         ("seed", -1, "seed"),
         ("pair", "gpt-5", "model pair"),
         ("precision", "float8", "precision"),
+        ("quantize", "nothing", "part to quantize"),
         ("device", "tpu", "device"),
         ("draft_source", "oracle", "draft source"),
         ("order", "both", "order"),
