@@ -14,7 +14,11 @@ from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
 
 settings = read_settings()
-demo = build_page(DecodeSession(settings), bundled_recordings())
+demo = build_page(
+    DecodeSession(settings),
+    bundled_recordings(),
+    allow_custom_models=settings.allow_custom_models,
+)
 
 if __name__ == "__main__":
     launch(demo, settings)

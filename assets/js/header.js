@@ -1,6 +1,6 @@
-// Title, pair and purpose. No value: only words.
+// Title and purpose. No value: only words.
 const heading = make("div", "sd-title");
-heading.append(worded("h1", "", "title"), make("span", "sd-pair", props.pair));
+heading.append(worded("h1", "", "title"));
 root.append(heading, worded("p", "", "subtitle"));
 const draw = () => {
   relabel(root);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from secrets import randbelow
 from typing import NamedTuple
 
+from specdemo.models.catalog import PAIRS, custom_name
 from specdemo.session import ChatTurn, DecodeRequest
 
 DEFAULTS = DecodeRequest(prompt="?")
@@ -15,7 +16,13 @@ PRECISIONS = {
     "auto": "precision_auto",
     "float32": "precision_float32",
     "bfloat16": "precision_bfloat16",
+    "8bit": "precision_8bit",
+    "nf4": "precision_nf4",
 }
+# A pair's title is its own word.
+MODELS = {name: pair.title for name, pair in PAIRS.items()}
+CUSTOM = "custom"
+QUANTIZE = {"both": "quantize_both", "target": "quantize_target", "draft": "quantize_draft"}
 DRAFT_SOURCES = {
     "hybrid": "draft_hybrid",
     "model": "draft_model",
@@ -49,6 +56,18 @@ class Form(NamedTuple):
     max_new_tokens: float | None
     order: str
     system_prompt: str | None
+    quantize: str = DEFAULTS.quantize
+    double_quantization: bool = DEFAULTS.double_quantization
+    models: str = DEFAULTS.pair
+    custom_target: str | None = None
+    custom_draft: str | None = None
+
+    @property
+    def pair(self) -> str:
+        """The chosen pair, or the one that was typed."""
+        if self.models != CUSTOM:
+            return self.models
+        return custom_name(self.custom_target or "", self.custom_draft or "")
 
     @property
     def has_gaps(self) -> bool:
@@ -73,7 +92,10 @@ def request_from(form: Form, conversation: tuple[ChatTurn, ...] = ()) -> DecodeR
         is_chat=is_chat,
         system_prompt=(form.system_prompt or "").strip(),
         history=conversation if is_chat else (),
+        pair=form.pair,
         precision=form.precision,
+        quantize=form.quantize,
+        double_quantization=form.double_quantization,
         draft_source=form.draft_source,
         draft_length=form.draft_length,
         num_draft_tokens=int(form.num_draft_tokens or 0),

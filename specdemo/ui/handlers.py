@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 from threading import Event
 from types import MappingProxyType
@@ -26,6 +26,7 @@ from specdemo.ui.json_view import encode
 from specdemo.ui.live_chart import charts_value
 from specdemo.ui.pace import Pace
 from specdemo.ui.pacing import Pacer, Ticker
+from specdemo.ui.precision_change import compared, precision_run, precisions_value
 from specdemo.ui.recordings import Recordings, opened, to_save
 from specdemo.ui.token_stream import Opening, StreamLines, environment_value
 from specdemo.ui.verdict import TokenPlace, verdict_value
@@ -41,7 +42,9 @@ _MAX_LISTED_RUNS = 50
 class Session(Protocol):
     """What the page needs of a session."""
 
-    def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+    def load(
+        self, pair: str, precision: str, device: str, quantize: str, double_quantization: bool
+    ) -> Iterator[str]:
         """Load the models, a sentence per stage."""
 
     def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
@@ -72,6 +75,7 @@ class Update:
     chosen_precision: str | None = None
     conversation: tuple[ChatTurn, ...] | None = None
     runs: tuple[ListedRun, ...] | None = None
+    precisions: str | None = None
 
 
 class Handlers:
@@ -88,12 +92,27 @@ class Handlers:
         self._clock = clock
         self.visitors = Visitors()
 
-    def load(self, precision: str) -> Iterator[str]:
-        """Status values while the models load."""
+    def load(
+        self,
+        precision: str,
+        pair: str = DEFAULTS.pair,
+        quantize: str = DEFAULTS.quantize,
+        double_quantization: bool = DEFAULTS.double_quantization,
+        *,
+        session_hash: str | None = None,
+    ) -> Iterator[str]:
+        """Status values while the models load; Stop ends it between two of them."""
         yield status("busy", "status_loading")
+        visitor = self.visitors.enter(session_hash)
+        visitor.stop = Event()
+        names = (pair, precision, DEFAULTS.device, quantize, double_quantization)
         try:
-            for sentence in self._session.load(DEFAULTS.pair, precision, DEFAULTS.device):
-                yield _said("busy", sentence)
+            with closing(self._session.load(*names)) as stages:  # type: ignore[type-var]
+                for sentence in stages:
+                    yield _said("busy", sentence)
+                    if visitor.stop.is_set():
+                        yield status("done", "status_load_stopped")
+                        return
             yield status("info", "status_ready")
         except SpecdemoError as error:
             yield _said("error", str(error))
@@ -124,6 +143,8 @@ class Handlers:
             lines = StreamLines(_opening(request))
             running = status("busy", "status_running")
             yield Update(stream=lines.value, status=running, is_running=True)
+            yield from self._loading(visitor, request)
+            yield Update(status=running)
             yield from self._updates(visitor, request, lines, language, runs)
         except SpecdemoError as error:
             yield _broken_off(lines, _said("error", str(error)))
@@ -217,6 +238,16 @@ class Handlers:
         """How a token of this visitor's run was judged."""
         return verdict_value(self.visitors.enter(session_hash).last_snapshot, place, language)
 
+    def _loading(self, visitor: Visitor, request: DecodeRequest) -> Iterator[Update]:
+        """What takes time if the pair is not loaded yet; the run itself would not tell."""
+        names = (request.pair, request.precision, request.device)
+        rounding = (request.quantize, request.double_quantization)
+        with closing(self._session.load(*names, *rounding)) as stages:  # type: ignore[type-var]
+            for sentence in stages:
+                yield Update(status=_said("busy", sentence))
+                if visitor.stop.is_set():
+                    return
+
     def _updates(
         self,
         visitor: Visitor,
@@ -257,7 +288,12 @@ class Handlers:
             visitor.last_snapshot = snapshot
             lines.add_tokens(snapshot)
             lines.add_totals(snapshot)
-            yield _finished(request, snapshot, lines, language, runs)
+            now = precision_run(request.prompt, snapshot)
+            pairs = compared(visitor.precision_runs, now)
+            others = (r for r in visitor.precision_runs if r.precision != now.precision)
+            visitor.precision_runs = (*others, now)
+            finished = _finished(request, snapshot, lines, language, runs)
+            yield replace(finished, precisions=precisions_value(pairs))
 
 
 def paced(run: Iterator[Snapshot], visitor: Visitor) -> Iterator[Snapshot]:

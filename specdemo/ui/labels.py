@@ -52,8 +52,8 @@ class Labels:
 
 
 def choices_of(choices: Choices, spoken: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Choices as Gradio wants them: what is shown, what it means."""
-    return [(spoken[key], value) for value, key in choices.items()]
+    """Choices as Gradio wants them: what is shown, what it means; a name is its own word."""
+    return [(spoken.get(key, key), value) for value, key in choices.items()]
 
 
 def _view_words(language: str) -> dict[str, Any]:

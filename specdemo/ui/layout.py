@@ -6,35 +6,27 @@ from dataclasses import dataclass, fields
 
 import gradio as gr
 
-from specdemo.models.catalog import PAIRS
 from specdemo.settings import Limits
 from specdemo.ui.examples import Application, applications
-from specdemo.ui.form import DEFAULTS, DRAFT_LENGTHS, DRAFT_SOURCES, MODES, ORDERS, PRECISIONS
+from specdemo.ui.form import CUSTOM, DEFAULTS, MODELS, PRECISIONS
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
 from specdemo.ui.live_chart import live_chart
 from specdemo.ui.recordings import Recordings, recordings_view
+from specdemo.ui.settings_fields import SettingsFields, draw_settings
 from specdemo.ui.token_stream import token_stream
 from specdemo.ui.verdict import verdict_view
 from specdemo.ui.wording import DEFAULT_LANGUAGE, LANGUAGES
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsFields:
-    """The folded settings, in the order of `handlers.Form`."""
+class ModelFields:
+    """Which pair: one of the catalogue, or two sources typed in a row of their own."""
 
-    mode: gr.Radio
-    draft_source: gr.Dropdown
-    draft_length: gr.Dropdown
-    num_draft_tokens: gr.Slider
-    temperature: gr.Slider
-    top_k: gr.Number
-    top_p: gr.Slider
-    repetition_penalty: gr.Slider
-    seed: gr.Number
-    max_new_tokens: gr.Slider
-    order: gr.Radio
-    system_prompt: gr.Textbox
+    models: gr.Dropdown
+    custom_row: gr.Row
+    custom_target: gr.Textbox
+    custom_draft: gr.Textbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +35,7 @@ class Page:
 
     labels: Labels
     language: gr.Radio
+    pair: ModelFields
     precision: gr.Dropdown
     prompt: gr.Textbox
     race: gr.Button
@@ -59,6 +52,7 @@ class Page:
     follow_up: gr.Textbox
     ask: gr.Button
     charts: gr.HTML
+    precisions: gr.HTML
     runs: gr.HTML
     conversation: gr.State
     to_start: gr.State
@@ -68,21 +62,24 @@ class Page:
     def form(self) -> list[gr.components.Component]:
         """The fields of `handlers.Form`, in its order."""
         settings = [getattr(self.settings, field.name) for field in fields(self.settings)]
-        return [self.prompt, self.precision, *settings]
+        pair = [self.pair.models, self.pair.custom_target, self.pair.custom_draft]
+        return [self.prompt, self.precision, *settings, *pair]
 
 
-def draw_page(recordings: Recordings) -> Page:
+def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
     """All components, from top to bottom; to be called inside `gr.Blocks`."""
     labels = Labels()
     with gr.Row(elem_id="sd-top"):
         with gr.Column(scale=6, min_width=320):
-            labels.adopt(json_view("header", pair=PAIRS[DEFAULTS.pair].title))
+            labels.adopt(json_view("header"))
+        models = _models(labels, allow_custom_models=allow_custom_models)
         precision, language = _choices_at_the_top(labels)
+    pair = _custom_pair(labels, models)
     with gr.Row(elem_id="sd-ask"):
         prompt = _prompt(labels)
         race, step, stop, again = _actions(labels)
     examples = _examples(labels)
-    settings = _settings(labels)
+    settings = draw_settings(labels)
     with gr.Row(elem_id="sd-now"):
         status = labels.adopt(json_view("status"))
         recordings_row = labels.adopt(recordings_view(recordings))
@@ -91,10 +88,12 @@ def draw_page(recordings: Recordings) -> Page:
     follow_up, ask = _follow_up(labels)
     environment = labels.adopt(json_view("environment"))
     charts = labels.adopt(live_chart())
+    precisions = labels.adopt(json_view("precisions"))
     runs = labels.adopt(json_view("runs"))
     return Page(
         labels=labels,
         language=language,
+        pair=pair,
         precision=precision,
         prompt=prompt,
         race=race,
@@ -111,11 +110,38 @@ def draw_page(recordings: Recordings) -> Page:
         follow_up=follow_up,
         ask=ask,
         charts=charts,
+        precisions=precisions,
         runs=runs,
         conversation=gr.State(()),
         to_start=gr.State(False),
         listed_runs=gr.State(()),
     )
+
+
+def _models(labels: Labels, *, allow_custom_models: bool) -> gr.Dropdown:
+    choices = {**MODELS, CUSTOM: "custom_pair"} if allow_custom_models else MODELS
+    return labels.make(
+        gr.Dropdown,
+        {"label": "models", "choices": choices},
+        value=DEFAULTS.pair,
+        scale=2,
+        min_width=220,
+        elem_id="sd-models",
+    )
+
+
+def _custom_pair(labels: Labels, models: gr.Dropdown) -> ModelFields:
+    with gr.Row(visible=False, elem_id="sd-custom") as row:
+        target, draft = (
+            labels.make(
+                gr.Textbox,
+                {"label": f"custom_{role}", "placeholder": f"custom_{role}_placeholder"},
+                max_length=300,
+                max_lines=1,
+            )
+            for role in ("target", "draft")
+        )
+    return ModelFields(models, row, target, draft)
 
 
 def _choices_at_the_top(labels: Labels) -> tuple[gr.Dropdown, gr.Radio]:
@@ -182,104 +208,6 @@ def _examples(labels: Labels) -> tuple[tuple[Application, gr.Button], ...]:
             )
             for application in applications()
         )
-
-
-def _settings(labels: Labels) -> SettingsFields:
-    limits, default = Limits(), DEFAULTS
-    with labels.make(gr.Accordion, {"label": "settings"}, open=False, elem_id="sd-settings"):
-        with gr.Row():
-            mode = labels.make(gr.Radio, {"label": "mode", "choices": MODES}, value="chat")
-            order = labels.make(
-                gr.Radio, {"label": "order", "choices": ORDERS}, value=default.order
-            )
-            source = labels.make(
-                gr.Dropdown,
-                {"label": "draft_source", "choices": DRAFT_SOURCES},
-                value=default.draft_source,
-            )
-            length = labels.make(
-                gr.Dropdown,
-                {"label": "draft_length", "choices": DRAFT_LENGTHS},
-                value=default.draft_length,
-            )
-            num_draft_tokens = _slider(
-                labels,
-                "num_draft_tokens",
-                default.num_draft_tokens,
-                bounds=(1, limits.num_draft_tokens),
-                step=1,
-                has_info=True,
-            )
-        with gr.Row():
-            max_new_tokens = _slider(
-                labels,
-                "max_new_tokens",
-                default.max_new_tokens,
-                bounds=(1, limits.new_tokens),
-                step=1,
-            )
-            temperature = _slider(
-                labels,
-                "temperature",
-                default.temperature,
-                bounds=(0, 2),
-                step=0.05,
-                has_info=True,
-            )
-            penalty = _slider(
-                labels,
-                "repetition_penalty",
-                default.repetition_penalty,
-                bounds=(1, 2),
-                step=0.01,
-                has_info=True,
-            )
-        with gr.Row():
-            top_p = _slider(
-                labels, "top_p", default.top_p, bounds=(0.01, 1), step=0.01, has_info=True
-            )
-            top_k = _number(labels, "top_k", default.top_k)
-            seed = _number(labels, "seed", default.seed)
-        system_prompt = labels.make(
-            gr.Textbox,
-            {"label": "system_prompt", "placeholder": "system_prompt_placeholder"},
-            max_length=limits.prompt_characters,
-        )
-    return SettingsFields(
-        mode=mode,
-        draft_source=source,
-        draft_length=length,
-        num_draft_tokens=num_draft_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        repetition_penalty=penalty,
-        seed=seed,
-        max_new_tokens=max_new_tokens,
-        order=order,
-        system_prompt=system_prompt,
-    )
-
-
-def _slider(
-    labels: Labels,
-    name: str,
-    value: float,
-    *,
-    bounds: tuple[float, float],
-    step: float,
-    has_info: bool = False,
-) -> gr.Slider:
-    keys = {"label": name, "info": f"{name}_info"} if has_info else {"label": name}
-    low, high = bounds
-    return labels.make(
-        gr.Slider, keys, minimum=low, maximum=high, step=step, value=value, min_width=220
-    )
-
-
-def _number(labels: Labels, name: str, value: int) -> gr.Number:
-    keys = {"label": name, "info": f"{name}_info"}
-    return labels.make(gr.Number, keys, value=value, precision=0, min_width=160)
 
 
 def _follow_up(labels: Labels) -> tuple[gr.Textbox, gr.Button]:

@@ -11,6 +11,7 @@ from threading import Event
 from specdemo.session import DecodeRequest
 from specdemo.trace import Snapshot
 from specdemo.ui.pace import Pace
+from specdemo.ui.precision_change import PrecisionRun
 
 
 @dataclass(slots=True)
@@ -22,6 +23,8 @@ class Visitor:
     is_running: bool = False
     last_request: DecodeRequest | None = None
     last_snapshot: Snapshot | None = None
+    # The latest run in each precision, oldest first.
+    precision_runs: tuple[PrecisionRun, ...] = ()
 
 
 class Visitors:

@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 
 from specdemo.session import ChatTurn
-from specdemo.ui.form import PRECISIONS, Form, new_seed
+from specdemo.ui.form import CUSTOM, PRECISIONS, Form, new_seed
 from specdemo.ui.handlers import Handlers, ListedRun, Session, Update, status
 from specdemo.ui.json_view import encode
 from specdemo.ui.labels import choices_of
@@ -25,11 +25,16 @@ _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
 DEVICE = "device"  # concurrency_id of every handler that uses the device
 
 
-def build_page(session: Session, recordings: Recordings = MappingProxyType({})) -> gr.Blocks:
+def build_page(
+    session: Session,
+    recordings: Recordings = MappingProxyType({}),
+    *,
+    allow_custom_models: bool = False,
+) -> gr.Blocks:
     """The whole page on a session, ready to be launched; it opens with the first recording."""
     handlers = Handlers(session, recordings)
     with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
-        page = draw_page(recordings)
+        page = draw_page(recordings, allow_custom_models=allow_custom_models)
         _wire_words(page, handlers, blocks)
         _wire_form(page)
         _wire_runs(page, handlers)
@@ -74,6 +79,13 @@ def _wire_form(page: Page) -> None:
             queue=False,
             show_progress="hidden",
         )
+    page.pair.models.input(
+        lambda models: gr.update(visible=models == CUSTOM),
+        inputs=page.pair.models,
+        outputs=page.pair.custom_row,
+        queue=False,
+        show_progress="hidden",
+    )
     page.settings.temperature.change(
         lambda temperature: gr.update(interactive=bool(temperature)),
         inputs=page.settings.temperature,
@@ -150,14 +162,29 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     def leave(request: gr.Request) -> None:
         handlers.visitors.leave(request.session_hash)
 
+    def load(
+        request: gr.Request, models: str, precision: str, quantize: str, is_double: bool
+    ) -> Iterator[list[Any]]:
+        if models == CUSTOM:  # loaded when it is raced: it may not be typed to its end
+            return
+        stages = handlers.load(
+            precision, models, quantize, is_double, session_hash=request.session_hash
+        )
+        with closing(stages):  # type: ignore[type-var]
+            for stage in stages:
+                yield [stage, gr.update(interactive=True)]
+        yield [gr.skip(), gr.update(interactive=False)]
+
+    rounding = [page.settings.quantize, page.settings.double_quantization]
     loading: dict[str, Any] = {
-        "inputs": page.precision,
-        "outputs": page.status,
+        "inputs": [page.pair.models, page.precision, *rounding],
+        "outputs": [page.status, page.stop],
         "concurrency_id": DEVICE,
         "show_progress": "hidden",
     }
-    blocks.load(handlers.load, **loading)
-    page.precision.input(handlers.load, **loading)
+    blocks.load(load, **loading)
+    for choice in (page.pair.models, page.precision, *rounding):
+        choice.input(load, **loading)
     page.stage.token_select(
         judge,
         inputs=page.language,
@@ -241,6 +268,7 @@ def _run_outputs(page: Page) -> list[gr.blocks.Block]:
         page.follow_up,
         page.ask,
         page.precision,
+        page.precisions,
         page.conversation,
         page.listed_runs,
         page.runs,
@@ -261,6 +289,7 @@ def _changes(page: Page, update: Update, language: str) -> dict[gr.blocks.Block,
         page.charts: update.charts,
         page.environment: update.environment,
         page.status: update.status,
+        page.precisions: update.precisions,
         page.conversation: update.conversation,
         page.listed_runs: update.runs,
     }

@@ -119,7 +119,14 @@ class FakeSession:
     fails_with: Exception | None = None
     num_open_runs: int = 0
 
-    def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+    def load(
+        self,
+        pair: str,
+        precision: str,
+        device: str,
+        quantize: str = "both",
+        double_quantization: bool = False,
+    ) -> Iterator[str]:
         """Two stages."""
         yield "Reading the imaginary weights …"
         self._pass()
@@ -152,9 +159,10 @@ class FakeSession:
             self._pass(20 if "slowly" in request.prompt else 1)
             if self.fails_with and len(lanes[1].trace.rounds) > 3:
                 raise self.fails_with
+            is_rounded = request.precision in ("8bit", "nf4")
             yield Snapshot(
                 *lanes,
-                ENVIRONMENT,
+                replace(ENVIRONMENT, precision=request.precision) if is_rounded else ENVIRONMENT,
                 settings=request,
                 best_normal=BestNormal("float32", 27.4) if request.seed == 7 else None,
                 words=Words(("Why", " blue", "?"), texts),

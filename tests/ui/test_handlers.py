@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from specdemo.errors import ModelLoadError
+from specdemo.errors import InvalidRequestError, ModelLoadError
 from specdemo.session import ChatTurn
 from specdemo.ui.form import Form, request_from
 from specdemo.ui.handlers import Handlers, Update
@@ -104,7 +104,7 @@ def test_a_finished_run_is_listed_first() -> None:
 def test_stop_ends_the_run_with_its_partial_numbers() -> None:
     page = handlers(FakeSession())
     updates = page.race("visitor", FORM, "en", ())
-    for _ in range(3):
+    for _ in range(8):
         next(updates)
     page.stop("visitor")
     *_, last = updates
@@ -126,9 +126,8 @@ def test_stop_of_one_visitor_leaves_another_running() -> None:
 def test_closing_the_page_closes_the_session() -> None:
     session = FakeSession()
     updates = handlers(session).race("visitor", FORM, "en", ())
-    for _ in range(3):
+    while not session.num_open_runs:
         next(updates)
-    assert session.num_open_runs == 1
     updates.close()  # type: ignore[attr-defined]
     assert session.num_open_runs == 0
 
@@ -196,13 +195,43 @@ def test_again_repeats_the_last_turn_of_a_conversation() -> None:
 
 def test_loading_ends_ready_or_with_the_errors_own_sentence() -> None:
     class Broken(FakeSession):
-        def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+        def load(self, *names: object) -> Iterator[str]:
             yield "Reading …"
             raise ModelLoadError("The file is damaged; download it again.")
 
     assert json.loads(list(handlers(FakeSession()).load("auto"))[-1])["word"] == "status_ready"
     last = json.loads(list(handlers(Broken()).load("auto"))[-1])
     assert (last["kind"], last["text"]) == ("error", "The file is damaged; download it again.")
+
+
+def test_stop_ends_a_load_between_two_stages() -> None:
+    page = handlers(FakeSession())
+    stages = page.load("auto", session_hash="visitor")
+    next(stages)
+    next(stages)
+    page.stop("visitor")
+    assert json.loads(list(stages)[-1])["word"] == "status_load_stopped"
+
+
+def test_a_change_of_precision_is_set_beside_the_run_before() -> None:
+    page = handlers(FakeSession())
+    *_, first = page.race("visitor", FORM, "en", ())
+    *_, second = page.race("visitor", FORM._replace(precision="nf4", seed=8), "en", ())
+    assert first.precisions
+    assert second.precisions
+    assert len(json.loads(first.precisions)["rows"]) == 1
+    value = json.loads(second.precisions)
+    assert [row["precision"] for row in value["rows"]] == ["bfloat16", "nf4"]
+    assert value["word"] == "precision_not_faster"
+    assert not value["other_prompt"]
+
+
+def test_the_form_tells_which_pair_and_what_to_quantize() -> None:
+    form = FORM._replace(models="custom", custom_target="a/big", custom_draft=" a/small ")
+    request = request_from(form._replace(precision="nf4", quantize="draft"))
+    assert (request.pair, request.precision, request.quantize) == ("a/big,a/small", "nf4", "draft")
+    with pytest.raises(InvalidRequestError, match="model pair"):
+        request_from(FORM._replace(models="custom"))
 
 
 def test_a_visitor_who_leaves_is_forgotten_and_stopped() -> None:

@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from specdemo.ui.wording import charts, definitions, page, verdict, why
+from specdemo.ui.wording import charts, definitions, models, page, verdict, why
 
 LANGUAGES: Final[dict[str, str]] = {"en": "English", "it": "Italiano"}
 DEFAULT_LANGUAGE: Final = "en"
 
-_ROWS: Final = {**page.ROWS, **verdict.ROWS, **charts.ROWS, **why.ROWS, **definitions.ROWS}
+_ROWS: Final = {
+    **page.ROWS,
+    **models.ROWS,
+    **verdict.ROWS,
+    **charts.ROWS,
+    **why.ROWS,
+    **definitions.ROWS,
+}
 
 
 def words(language: str) -> Mapping[str, str]:
