@@ -124,8 +124,8 @@ def _models(labels: Labels, *, allow_custom_models: bool) -> gr.Dropdown:
         gr.Dropdown,
         {"label": "models", "choices": choices},
         value=DEFAULTS.pair,
-        scale=2,
-        min_width=220,
+        scale=1,
+        min_width=190,
         elem_id="sd-models",
     )
 

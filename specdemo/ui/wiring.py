@@ -166,6 +166,7 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
         request: gr.Request, models: str, precision: str, quantize: str, is_double: bool
     ) -> Iterator[list[Any]]:
         if models == CUSTOM:  # loaded when it is raced: it may not be typed to its end
+            yield [gr.skip(), gr.skip()]
             return
         stages = handlers.load(
             precision, models, quantize, is_double, session_hash=request.session_hash

@@ -114,6 +114,27 @@ def test_the_browser_console_stays_clean(page: Page, address: str) -> None:
     assert complaints == []
 
 
+def test_a_change_of_precision_is_compared_without_moving_anything(opened: Page) -> None:
+    table = opened.locator(".sd-precisions")
+    height = table.evaluate("node => node.offsetHeight")
+    race(opened)
+    expect(opened.locator(FINISHED)).to_be_visible(timeout=MINUTES)
+    opened.get_by_label("Precision", exact=True).click()
+    opened.get_by_role("option", name="4-bit NF4").click()
+    expect(opened.locator(".sd-status-line")).to_have_text("Ready.", timeout=MINUTES)
+    race(opened)
+    expect(table).to_contain_text("nf4 is not faster on this machine", timeout=MINUTES)
+    assert table.evaluate("node => node.offsetHeight") == height
+
+
+def test_models_of_ones_own_can_be_named_only_where_that_is_allowed(
+    opened: Page,
+) -> None:
+    opened.get_by_label("Models", exact=True).click()
+    expect(opened.get_by_role("option", name="Gemma 2 9B & 2B")).to_be_visible()
+    expect(opened.get_by_role("option", name="your own …")).to_have_count(0)
+
+
 def test_a_hostile_prompt_stays_text(opened: Page) -> None:
     race(opened, HOSTILE)
     expect(opened.locator(FINISHED)).to_be_visible(timeout=MINUTES)

@@ -125,12 +125,12 @@ def test_speculative_equals_normal_equals_no_cache_at_all(family: str, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("seed", "counts"), [(1, [1, 2, 3, 4, 5, 6, 7, 8]), (2, [1, 5])])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_is_exact_for_every_draft_length(
-    family: str, seed: int, tmp_path: Path
+    family: str, seed: int, counts: list[int], tmp_path: Path
 ) -> None:
-    assert_exact(tmp_path, family, seed=seed, counts=list(range(1, 9)))
+    assert_exact(tmp_path, family, seed=seed, counts=counts)
 
 
 @pytest.mark.parametrize("family", CORE)
