@@ -1,6 +1,5 @@
 // This run beside the last one in another precision. Always two rows, so that nothing moves.
 const root = element.firstElementChild;
-root.classList.add("sd-runs"); // the same table as the list of runs
 const COLUMNS = ["precision", "run_memory", "run_normal", "run_speculative", "acceptance_rate"];
 
 const line = (cells, tag) => {

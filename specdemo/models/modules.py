@@ -24,7 +24,7 @@ from specdemo.models.runner import HFModelRunner
 from specdemo.models.tokenization import Tokenizer
 
 # Loading is told stage by stage; bars would break a terminal's lines.
-disable_progress_bar()
+disable_progress_bar()  # type: ignore[no-untyped-call]
 
 NewRunner = Callable[[int], SizedRunner]
 

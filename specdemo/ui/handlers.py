@@ -288,10 +288,10 @@ class Handlers:
             visitor.last_snapshot = snapshot
             lines.add_tokens(snapshot)
             lines.add_totals(snapshot)
-            now = precision_run(request.prompt, snapshot)
-            pairs = compared(visitor.precision_runs, now)
-            others = (r for r in visitor.precision_runs if r.precision != now.precision)
-            visitor.precision_runs = (*others, now)
+            this_run = precision_run(request.prompt, snapshot)
+            pairs = compared(visitor.precision_runs, this_run)
+            others = (r for r in visitor.precision_runs if r.precision != this_run.precision)
+            visitor.precision_runs = (*others, this_run)
             finished = _finished(request, snapshot, lines, language, runs)
             yield replace(finished, precisions=precisions_value(pairs))
 

@@ -185,7 +185,7 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     }
     blocks.load(load, **loading)
     for choice in (page.pair.models, page.precision, *rounding):
-        choice.input(load, **loading)
+        choice.input(load, **loading)  # type: ignore[attr-defined]
     page.stage.token_select(
         judge,
         inputs=page.language,
