@@ -145,8 +145,8 @@ class RunSettings:
 
     An empty `system_prompt` leaves the model's own. `top_k` 0 and `top_p` 1 are off,
     temperature 0 is greedy. `num_draft_tokens` is the length of a fixed draft and of the first of a
-    heuristic one. `quantize` (both, target, draft) and `double_quantization` matter only in 8bit and
-    nf4.
+    heuristic one. `quantize` (both, target, draft) and `double_quantization` matter only in 8bit
+    and nf4.
     """
 
     prompt: str
