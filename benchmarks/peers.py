@@ -28,6 +28,7 @@ from transformers import AutoModelForCausalLM, LlamaForCausalLM, PreTrainedModel
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from specdemo.metrics import RunMetrics, run_metrics
+from specdemo.models.bundled import read_draft
 from specdemo.models.catalog import SMOLLM2_135M
 from specdemo.models.conversion import converted_folder
 from specdemo.models.loading import (
@@ -35,7 +36,6 @@ from specdemo.models.loading import (
     ModelPair,
     available_threads,
     load_pair,
-    read_draft,
 )
 from specdemo.session.lane import Lane
 from specdemo.session.race import encode_prompt, processor_name, run_through, warm_up
@@ -123,7 +123,7 @@ def theirs(model: PreTrainedModel, pair: ModelPair, **options: Any) -> Method:
 
 def plain_draft(target: PreTrainedModel, num_draft_tokens: int, schedule: str) -> LlamaForCausalLM:
     """The bundled draft as transformers can run it: its layers, without the target's features."""
-    config, state, _ = read_draft(SMOLLM2_135M)
+    config, state, _ = read_draft(SMOLLM2_135M.draft)
     draft = LlamaForCausalLM(config)
     draft.load_state_dict(state, strict=False)
     draft = draft.to(target.dtype).eval()
