@@ -1,5 +1,4 @@
 // This run beside the last one in another precision. Always two rows, so that nothing moves.
-const root = element.firstElementChild;
 const COLUMNS = ["precision", "run_memory", "run_normal", "run_speculative", "acceptance_rate"];
 
 const line = (cells, tag) => {
