@@ -20,6 +20,7 @@ from specdemo.models import compiled
 from specdemo.models.catalog import BundledModelSpec
 from specdemo.models.checkpoint import Source
 from specdemo.models.compiled import Threads, compile_weights
+from specdemo.models.continuations import ContinuationTable
 from specdemo.models.conversion import converted_folder
 from specdemo.models.footprint import check_fits, skeleton_of
 from specdemo.models.modules import Part, end_token_ids, load_model, module_runner
@@ -69,6 +70,7 @@ def _compiled(
         embedding=target.embedding,
         head_token_ids=head_token_ids,
     )
+    continuations = ContinuationTable.from_folder(draft_spec.path)
     yield "Preparing the forward pass (compiled for this processor once, about 20 seconds)…"
     return ModelPair(
         spec=spec,
@@ -77,7 +79,8 @@ def _compiled(
         context_length=part.config.max_position_embeddings,
         num_threads=num_threads,
         target_weights_bytes=target.num_bytes,
-        draft_weights_bytes=draft.own_bytes,
+        draft_weights_bytes=draft.own_bytes + table_bytes(continuations),
+        continuations=continuations,
         new_target_runner=compiled_runner(target, threads),
         new_draft_runner=compiled_runner(draft, threads),
     )
@@ -103,7 +106,8 @@ def _modules(
     # The first pass may repack quantized weights: count what is there after it.
     for new_runner in (new_target_runner, new_draft_runner):
         new_runner(8).forward([0], 1)
-    own_bytes = resident_bytes(draft, shared_with=target)
+    continuations = ContinuationTable.from_folder(draft_spec.path)
+    own_bytes = resident_bytes(draft, shared_with=target) + table_bytes(continuations)
     if feature_proj is not None:
         own_bytes += feature_proj.numel() * spec.dtype.itemsize
     return ModelPair(
@@ -114,9 +118,15 @@ def _modules(
         num_threads=num_threads,
         target_weights_bytes=resident_bytes(target),
         draft_weights_bytes=own_bytes,
+        continuations=continuations,
         new_target_runner=new_target_runner,
         new_draft_runner=new_draft_runner,
     )
+
+
+def table_bytes(continuations: ContinuationTable | None) -> int:
+    """What the table of continuations adds to the draft."""
+    return continuations.num_bytes if continuations else 0
 
 
 def draft_module(

@@ -7,36 +7,42 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
-from secrets import token_hex
+from dataclasses import replace
 from threading import Event
 from types import MappingProxyType
 from typing import Protocol
 
-from specdemo import metrics
 from specdemo.errors import SpecdemoError
-from specdemo.events import FinishReason
 from specdemo.session import ChatTurn, DecodeRequest
 from specdemo.trace import Snapshot
 from specdemo.trace_file import TraceFile
 from specdemo.ui.form import DEFAULTS, Form, request_from
-from specdemo.ui.json_view import encode
 from specdemo.ui.live_chart import charts_value
 from specdemo.ui.pace import Pace
 from specdemo.ui.pacing import Pacer, Ticker
 from specdemo.ui.precision_change import compared, precision_run, precisions_value
 from specdemo.ui.recordings import Recordings, opened, to_save
-from specdemo.ui.token_stream import Opening, StreamLines, environment_value
+from specdemo.ui.token_stream import StreamLines
+from specdemo.ui.updates import (
+    ListedRun,
+    Update,
+    broken_off,
+    finished_update,
+    measuring_status,
+    opening_of,
+    said,
+    shown_recording,
+    status,
+)
 from specdemo.ui.verdict import TokenPlace, verdict_value
 from specdemo.ui.visitors import Visitor, Visitors
 
 _LOGGER = logging.getLogger(__name__)
 _TOTALS_SECONDS = 0.25
 _CHARTS_SECONDS = 0.6
-_RUN_PROMPT_CHARACTERS = 60
-_MAX_LISTED_RUNS = 50
+_PAUSED = status("info", "status_paused")
 
 
 class Session(Protocol):
@@ -49,33 +55,6 @@ class Session(Protocol):
 
     def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
         """One snapshot per forward pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRun:
-    """One line in the list of this visit's runs."""
-
-    time: float
-    prompt: str
-    source: str
-    normal: float | None
-    speculative: float | None
-    speedup: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """What changed on the page; `None` leaves a part as it is."""
-
-    stream: str | None = None
-    charts: str | None = None
-    environment: str | None = None
-    status: str | None = None
-    is_running: bool | None = None
-    chosen_precision: str | None = None
-    conversation: tuple[ChatTurn, ...] | None = None
-    runs: tuple[ListedRun, ...] | None = None
-    precisions: str | None = None
 
 
 class Handlers:
@@ -109,13 +88,13 @@ class Handlers:
         try:
             with closing(self._session.load(*names)) as stages:  # type: ignore[type-var]
                 for sentence in stages:
-                    yield _said("busy", sentence)
+                    yield said("busy", sentence)
                     if visitor.stop.is_set():
                         yield status("done", "status_load_stopped")
                         return
             yield status("info", "status_ready")
         except SpecdemoError as error:
-            yield _said("error", str(error))
+            yield said("error", str(error))
         except Exception:
             _LOGGER.exception("loading failed")
             yield status("error", "status_unexpected")
@@ -140,17 +119,17 @@ class Handlers:
         try:
             request = request_from(form, conversation)
             visitor.last_request = request
-            lines = StreamLines(_opening(request))
+            lines = StreamLines(opening_of(request))
             running = status("busy", "status_running")
             yield Update(stream=lines.value, status=running, is_running=True)
             yield from self._loading(visitor, request)
             yield Update(status=running)
             yield from self._updates(visitor, request, lines, language, runs)
         except SpecdemoError as error:
-            yield _broken_off(lines, _said("error", str(error)))
+            yield broken_off(lines, said("error", str(error)))
         except Exception:
             _LOGGER.exception("a run failed")
-            yield _broken_off(lines, status("error", "status_unexpected"))
+            yield broken_off(lines, status("error", "status_unexpected"))
         finally:
             visitor.is_running = False
 
@@ -230,7 +209,7 @@ class Handlers:
         try:
             trace_file = read()
         except SpecdemoError as error:
-            return Update(status=_said("error", str(error)))
+            return Update(status=said("error", str(error)))
         visitor.last_snapshot = trace_file.snapshot
         return shown_recording(trace_file, language)
 
@@ -244,7 +223,7 @@ class Handlers:
         rounding = (request.quantize, request.double_quantization)
         with closing(self._session.load(*names, *rounding)) as stages:  # type: ignore[type-var]
             for sentence in stages:
-                yield Update(status=_said("busy", sentence))
+                yield Update(status=said("busy", sentence))
                 if visitor.stop.is_set():
                     return
 
@@ -280,7 +259,7 @@ class Handlers:
                 yield Update(
                     stream=lines.value,
                     charts=charts,
-                    status=_measuring(request, snapshot) or paused,
+                    status=measuring_status(request, snapshot) or paused,
                 )
         if snapshot is None:  # stopped before the device was free
             yield Update(status=status("done", "status_stopped"), is_running=False)
@@ -292,7 +271,7 @@ class Handlers:
             pairs = compared(visitor.precision_runs, this_run)
             others = (r for r in visitor.precision_runs if r.precision != this_run.precision)
             visitor.precision_runs = (*others, this_run)
-            finished = _finished(request, snapshot, lines, language, runs)
+            finished = finished_update(request, snapshot, lines, language, runs)
             yield replace(finished, precisions=precisions_value(pairs))
 
 
@@ -308,94 +287,3 @@ def paced(run: Iterator[Snapshot], visitor: Visitor) -> Iterator[Snapshot]:
         if snapshot is None:
             return
         yield snapshot
-
-
-def _opening(request: DecodeRequest) -> Opening:
-    turns = tuple((turn.role, turn.text) for turn in request.history)
-    return Opening(token_hex(4), request.prompt, request.is_chat, turns)
-
-
-def shown_recording(trace_file: TraceFile, language: str) -> Update:
-    """A recorded run as it stands when it is over, with where and when it was made."""
-    snapshot = trace_file.snapshot
-    settings = snapshot.settings
-    turns = tuple((turn.role, turn.text) for turn in settings.history)
-    lines = StreamLines(Opening(token_hex(4), settings.prompt, settings.is_chat, turns))
-    lines.add_tokens(snapshot)
-    lines.add_totals(snapshot)
-    made = {"processor": snapshot.environment.processor, "date": trace_file.recorded_at[:10]}
-    return Update(
-        stream=lines.value,
-        charts=charts_value(snapshot, language),
-        environment=environment_value(snapshot.environment),
-        status=status("info", "recording_shown", made),
-        conversation=(),
-    )
-
-
-def _finished(
-    request: DecodeRequest,
-    snapshot: Snapshot,
-    lines: StreamLines,
-    language: str,
-    runs: tuple[ListedRun, ...],
-) -> Update:
-    answer = snapshot.speculative.text
-    turns = (*request.history, ChatTurn("user", request.prompt), ChatTurn("assistant", answer))
-    return Update(
-        stream=lines.value,
-        charts=charts_value(snapshot, language),
-        environment=environment_value(snapshot.environment),
-        status=_closing_status(snapshot),
-        is_running=False,
-        chosen_precision=snapshot.environment.precision if request.precision == "auto" else None,
-        conversation=turns if request.is_chat and answer else (),
-        runs=(_listed(request, snapshot), *runs)[:_MAX_LISTED_RUNS],
-    )
-
-
-def _measuring(request: DecodeRequest, snapshot: Snapshot) -> str | None:
-    """After a race in a chosen precision, normal decoding may still run in the fastest one."""
-    may_go_on = snapshot.is_finished and request.precision != DEFAULTS.precision
-    return status("busy", "status_measuring") if may_go_on else None
-
-
-def _closing_status(snapshot: Snapshot) -> str:
-    reasons = {lane.trace.finish_reason for lane in (snapshot.normal, snapshot.speculative)}
-    if FinishReason.STOPPED in reasons:
-        return status("done", "status_stopped")
-    speedup = metrics.compare(snapshot).speedup
-    if speedup is None:
-        return status("done", "status_finished")
-    key = "status_finished_faster" if speedup >= 1 else "status_finished_slower"
-    return status("done", key, {"speedup": speedup})
-
-
-def _listed(request: DecodeRequest, snapshot: Snapshot) -> ListedRun:
-    comparison = metrics.compare(snapshot)
-    return ListedRun(
-        time=time.time(),
-        prompt=request.prompt[:_RUN_PROMPT_CHARACTERS],
-        source=request.draft_source,
-        normal=metrics.run_metrics(snapshot.normal.trace).tokens_per_second,
-        speculative=metrics.run_metrics(snapshot.speculative.trace).tokens_per_second,
-        speedup=comparison.speedup,
-    )
-
-
-def _broken_off(lines: StreamLines | None, sentence: str) -> Update:
-    if lines is not None:
-        lines.add_failure()
-    return Update(stream=lines.value if lines else None, status=sentence, is_running=False)
-
-
-def status(kind: str, key: str, values: Mapping[str, float | str] | None = None) -> str:
-    """A value for the status line: a word, and numbers to fill in."""
-    return encode({"kind": kind, "word": key, "values": values or {}})
-
-
-def _said(kind: str, sentence: str) -> str:
-    return encode({"kind": kind, "text": sentence})
-
-
-_PAUSED = status("info", "status_paused")

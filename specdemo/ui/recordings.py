@@ -15,7 +15,7 @@ from pathlib import Path
 import gradio as gr
 
 from specdemo.errors import TraceFileError
-from specdemo.models.catalog import PAIRS
+from specdemo.models.catalog import PAIRS, BundledModelSpec
 from specdemo.settings import ASSETS_FOLDER
 from specdemo.trace import Snapshot
 from specdemo.trace_file import ModelDigest, TraceFile, dump, parse
@@ -68,5 +68,9 @@ def recorded(snapshot: Snapshot, *, title: str, now: datetime) -> TraceFile:
         snapshot=snapshot,
         title=title,
         recorded_at=now.isoformat(timespec="seconds"),
-        models=tuple(ModelDigest(model.name, model.sha256) for model in models),
+        models=tuple(
+            ModelDigest(model.name, model.sha256)
+            for model in models
+            if isinstance(model, BundledModelSpec)
+        ),
     )

@@ -13,11 +13,12 @@ import gradio as gr
 
 from specdemo.session import ChatTurn
 from specdemo.ui.form import CUSTOM, PRECISIONS, Form, new_seed
-from specdemo.ui.handlers import Handlers, ListedRun, Session, Update, status
+from specdemo.ui.handlers import Handlers, Session
 from specdemo.ui.json_view import encode
 from specdemo.ui.labels import choices_of
 from specdemo.ui.layout import Page, draw_page
 from specdemo.ui.recordings import Recordings
+from specdemo.ui.updates import ListedRun, Update, status
 from specdemo.ui.verdict import TokenPlace
 from specdemo.ui.wording import preferred_language, words
 

@@ -11,8 +11,9 @@ import pytest
 from specdemo.errors import InvalidRequestError, ModelLoadError
 from specdemo.session import ChatTurn
 from specdemo.ui.form import Form, request_from
-from specdemo.ui.handlers import Handlers, Update
+from specdemo.ui.handlers import Handlers
 from specdemo.ui.pace import Pace
+from specdemo.ui.updates import Update
 from specdemo.ui.verdict import TokenPlace
 from tests.ui.fakes import ANSWER, FakeSession
 
