@@ -12,18 +12,18 @@ from typing import Any
 import gradio as gr
 
 from specdemo.session import ChatTurn
-from specdemo.ui.form import CUSTOM, PRECISIONS, Form, new_seed
+from specdemo.ui.form import PRECISIONS, Form, new_seed
 from specdemo.ui.handlers import Handlers, Session
 from specdemo.ui.json_view import encode
 from specdemo.ui.labels import choices_of
 from specdemo.ui.layout import Page, draw_page
+from specdemo.ui.pair_wiring import DEVICE, wire_pair
 from specdemo.ui.recordings import Recordings
 from specdemo.ui.updates import ListedRun, Update, status
 from specdemo.ui.verdict import TokenPlace
 from specdemo.ui.wording import preferred_language, words
 
 _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
-DEVICE = "device"  # concurrency_id of every handler that uses the device
 
 
 def build_page(
@@ -40,6 +40,7 @@ def build_page(
         _wire_form(page)
         _wire_runs(page, handlers)
         _wire_visit(page, handlers, blocks)
+        wire_pair(page, handlers, blocks)
         _wire_recordings(page, handlers, recordings, blocks)
     return blocks
 
@@ -80,13 +81,6 @@ def _wire_form(page: Page) -> None:
             queue=False,
             show_progress="hidden",
         )
-    page.pair.models.input(
-        lambda models: gr.update(visible=models == CUSTOM),
-        inputs=page.pair.models,
-        outputs=page.pair.custom_row,
-        queue=False,
-        show_progress="hidden",
-    )
     page.settings.temperature.change(
         lambda temperature: gr.update(interactive=bool(temperature)),
         inputs=page.settings.temperature,
@@ -163,30 +157,6 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     def leave(request: gr.Request) -> None:
         handlers.visitors.leave(request.session_hash)
 
-    def load(
-        request: gr.Request, models: str, precision: str, quantize: str, is_double: bool
-    ) -> Iterator[list[Any]]:
-        if models == CUSTOM:  # loaded when it is raced: it may not be typed to its end
-            yield [gr.skip(), gr.skip()]
-            return
-        stages = handlers.load(
-            precision, models, quantize, is_double, session_hash=request.session_hash
-        )
-        with closing(stages):  # type: ignore[type-var]
-            for stage in stages:
-                yield [stage, gr.update(interactive=True)]
-        yield [gr.skip(), gr.update(interactive=False)]
-
-    rounding = [page.settings.quantize, page.settings.double_quantization]
-    loading: dict[str, Any] = {
-        "inputs": [page.pair.models, page.precision, *rounding],
-        "outputs": [page.status, page.stop],
-        "concurrency_id": DEVICE,
-        "show_progress": "hidden",
-    }
-    blocks.load(load, **loading)
-    for choice in (page.pair.models, page.precision, *rounding):
-        choice.input(load, **loading)  # type: ignore[attr-defined]
     page.stage.token_select(
         judge,
         inputs=page.language,

@@ -1,0 +1,51 @@
+"""Connects the choice of pair and precision to loading. Knows no HTML and no formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import gradio as gr
+
+from specdemo.ui.form import CUSTOM
+from specdemo.ui.handlers import Handlers
+from specdemo.ui.layout import Page
+
+DEVICE = "device"  # concurrency_id of every handler that uses the device
+
+
+def wire_pair(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
+    """Load what is chosen, at once and whenever it changes; Stop ends a load."""
+
+    def load(
+        request: gr.Request, models: str, precision: str, quantize: str, is_double: bool
+    ) -> Iterator[list[Any]]:
+        if models == CUSTOM:  # loaded when it is raced: it may not be typed to its end
+            yield [gr.skip(), gr.skip()]
+            return
+        stages = handlers.load(
+            precision, models, quantize, is_double, session_hash=request.session_hash
+        )
+        with closing(stages):  # type: ignore[type-var]
+            for stage in stages:
+                yield [stage, gr.update(interactive=True)]
+        yield [gr.skip(), gr.update(interactive=False)]
+
+    rounding = [page.settings.quantize, page.settings.double_quantization]
+    loading: dict[str, Any] = {
+        "inputs": [page.pair.models, page.precision, *rounding],
+        "outputs": [page.status, page.stop],
+        "concurrency_id": DEVICE,
+        "show_progress": "hidden",
+    }
+    blocks.load(load, **loading)
+    for choice in (page.pair.models, page.precision, *rounding):
+        choice.input(load, **loading)  # type: ignore[attr-defined]
+    page.pair.models.input(
+        lambda models: gr.update(visible=models == CUSTOM),
+        inputs=page.pair.models,
+        outputs=page.pair.custom_row,
+        queue=False,
+        show_progress="hidden",
+    )
