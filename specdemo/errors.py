@@ -2,7 +2,9 @@
 
 SpecdemoError
 ├── InvalidRequestError      a prompt or a number that cannot be run
-│   └── PromptTooLongError   more tokens than the context window holds
+│   ├── PromptTooLongError   more tokens than the context window holds
+│   └── InvalidSuiteError    a file of prompts that cannot be read
+├── ResultsFileError         a file of results that cannot be read, written or continued
 ├── ModelLoadError           a model file that is missing, damaged or unknown
 │   ├── PairMismatchError    two models that do not share a tokenizer
 │   └── NotEnoughMemoryError weights that do not fit
@@ -25,6 +27,14 @@ class InvalidRequestError(SpecdemoError):
 
 class PromptTooLongError(InvalidRequestError):
     """A prompt that leaves no room in the context window."""
+
+
+class InvalidSuiteError(InvalidRequestError):
+    """A file of prompts that cannot be read, with the file and the line."""
+
+
+class ResultsFileError(SpecdemoError):
+    """A file of results that cannot be read, written or continued."""
 
 
 class ModelLoadError(SpecdemoError):

@@ -121,6 +121,7 @@ class Environment:
     precision: str
     pair: str
     versions: tuple[tuple[str, str], ...]
+    gpu: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

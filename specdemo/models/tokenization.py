@@ -60,8 +60,7 @@ class Tokenizer:
                 f"This model's chat template refuses the conversation ({error.message}); leave the "
                 "system prompt empty, or choose completion."
             ) from error
-        # The template wrote the special tokens already.
-        return list(self._tokenizer.encode(text, add_special_tokens=False))
+        return self.encode_as_is(str(text))
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text to be continued."""
@@ -69,6 +68,10 @@ class Tokenizer:
         first = self._tokenizer.bos_token_id
         # A text that brings its own beginning of text gets no second one.
         return token_ids[1:] if token_ids[:2] == [first, first] else token_ids
+
+    def encode_as_is(self, text: str) -> list[int]:
+        """Token ids of a text in which a template wrote the special tokens already."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """The text of an answer, without end tokens."""

@@ -1,7 +1,15 @@
 """One request, two runs, one clock: `DecodeRequest` in, `Snapshot`s out. Knows no screen."""
 
-from specdemo.session.race import DecodeSession
+from specdemo.session.race import Answer, DecodeSession
 from specdemo.session.request import DecodeRequest
+from specdemo.session.scored import ScoredText, ScoredToken
 from specdemo.trace import ChatTurn
 
-__all__ = ["ChatTurn", "DecodeRequest", "DecodeSession"]
+__all__ = [
+    "Answer",
+    "ChatTurn",
+    "DecodeRequest",
+    "DecodeSession",
+    "ScoredText",
+    "ScoredToken",
+]

@@ -7,13 +7,15 @@ forward pass at a time, whichever run's own compute clock is behind. Knows no sc
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event
+
+import torch
 
 from specdemo.errors import InvalidRequestError, NotEnoughMemoryError, PromptTooLongError
 from specdemo.metrics import run_metrics
@@ -30,13 +32,22 @@ from specdemo.models.store import ModelStore
 from specdemo.models.tokenization import TokenTexts, prompt_pieces
 from specdemo.session.lane import Lane
 from specdemo.session.request import DecodeRequest
+from specdemo.session.scored import ScoredText, draft_alone, score_answer
 from specdemo.settings import Settings
-from specdemo.trace import BestNormal, Environment, Snapshot, Words
+from specdemo.trace import BestNormal, Environment, LaneSnapshot, Snapshot, Words
 
 _WARM_UP = DecodeRequest(
     prompt="Write one sentence about the sea.", draft_source="hybrid", max_new_tokens=12
 )
 _WARM_UPS = (_WARM_UP, replace(_WARM_UP, temperature=0.7, top_p=0.9, repetition_penalty=1.1))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One run at one moment, and what it is measured on."""
+
+    lane: LaneSnapshot
+    environment: Environment
 
 
 class DecodeSession:
@@ -68,13 +79,7 @@ class DecodeSession:
         the device up. Raises a `SpecdemoError` with one whole sentence.
         """
         check_allowed(request.pair, self._settings)
-        spec = loaded_spec(
-            request.pair,
-            request.precision,
-            request.device,
-            request.quantize,
-            request.double_quantization,
-        )
+        spec = spec_of(request)
         with self._device(stop.is_set) as is_ours:
             if not is_ours:
                 return
@@ -87,6 +92,35 @@ class DecodeSession:
             if not stop.is_set() and is_other and spec.pair.is_bundled:
                 best = self._best_normal(spec, request, prompt_token_ids, stop.is_set)
                 yield replace(final, best_normal=best)
+
+    def answer(self, request: DecodeRequest, stop: Event) -> Iterator[Answer]:
+        """One run alone, a snapshot for each forward pass; draft source `none` decodes normally."""
+        with self._held(request, stop) as pair:
+            if pair is not None:
+                yield from answers(pair, request, request.draft_source, stop.is_set)
+
+    def write_draft(self, request: DecodeRequest, stop: Event) -> Iterator[Answer]:
+        """The draft model writing the whole answer by itself; the target is never asked."""
+        with self._held(request, stop) as pair:
+            if pair is not None:
+                yield from answers(draft_alone(pair), request, "none", stop.is_set)
+
+    def score(
+        self, request: DecodeRequest, answer_token_ids: Sequence[int], stop: Event
+    ) -> ScoredText | None:
+        """What the target thinks of an answer; `None` if stopped before the device was free."""
+        with self._held(request, stop) as pair:
+            if pair is None:
+                return None
+            return score_answer(pair, request, encode_prompt(pair, request), answer_token_ids)
+
+    @contextmanager
+    def _held(self, request: DecodeRequest, stop: Event) -> Iterator[ModelPair | None]:
+        """The request's pair, loaded and warm; `None` if stopped before the device was free."""
+        check_allowed(request.pair, self._settings)
+        spec = spec_of(request)
+        with self._device(stop.is_set) as is_ours:
+            yield run_through(self._ready(spec)) if is_ours else None
 
     @contextmanager
     def _device(self, should_stop: Callable[[], bool]) -> Iterator[bool]:
@@ -157,6 +191,21 @@ def race(
         speculative.close()
 
 
+def answers(
+    pair: ModelPair, request: DecodeRequest, draft_source: str, should_stop: Callable[[], bool]
+) -> Iterator[Answer]:
+    """One run to its end, a snapshot after each pass; the peak counts from its start."""
+    reset_peak(pair.spec.device)
+    environment = describe(pair)
+    lane = Lane(pair, request, encode_prompt(pair, request), draft_source, should_stop)
+    try:
+        while not lane.is_finished:
+            lane.step()
+            yield Answer(lane.snapshot, environment)
+    finally:
+        lane.close()
+
+
 def turns(normal: Lane, speculative: Lane, order: str) -> Iterator[Lane]:
     """Which lane takes the next step, until both have ended."""
     while lanes := [lane for lane in (normal, speculative) if not lane.is_finished]:
@@ -190,6 +239,17 @@ def loaded_spec(
         return spec
     is_double = double_quantization and spec.precision == "nf4"
     return replace(spec, quantize=quantize, double_quantization=is_double)
+
+
+def spec_of(request: DecodeRequest) -> LoadedSpec:
+    """The pair that a request runs on."""
+    return loaded_spec(
+        request.pair,
+        request.precision,
+        request.device,
+        request.quantize,
+        request.double_quantization,
+    )
 
 
 def run_through(stages: Generator[str, None, ModelPair]) -> ModelPair:
@@ -245,6 +305,7 @@ def describe(pair: ModelPair) -> Environment:
             ("python", platform.python_version()),
             *((package, version(package)) for package in packages),
         ),
+        gpu=torch.cuda.get_device_name() if pair.spec.device == "cuda" else None,
     )
 
 

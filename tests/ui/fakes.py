@@ -6,7 +6,7 @@ Run as a module, it serves the page on this session: `python -m tests.ui.fakes`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 
@@ -23,7 +23,7 @@ from specdemo.events import (
     TokenDrafted,
     TokenOutcome,
 )
-from specdemo.session import DecodeRequest
+from specdemo.session import Answer, DecodeRequest, ScoredText, ScoredToken
 from specdemo.trace import (
     BestNormal,
     Environment,
@@ -115,7 +115,7 @@ class FakeSession:
     """Answers `ANSWER`, or the prompt itself when it is asked to echo; slowly when asked to."""
 
     pass_seconds: float = 0.0
-    answer: str = ANSWER
+    answer_text: str = ANSWER
     fails_with: Exception | None = None
     num_open_runs: int = 0
 
@@ -143,9 +143,61 @@ class FakeSession:
         finally:
             self.num_open_runs -= 1
 
+    def answer(self, request: DecodeRequest, stop: Event) -> Iterator[Answer]:
+        """One lane alone."""
+        words = tokens_of(self._text(request))[: request.max_new_tokens]
+        is_normal = request.draft_source == "none"
+        steps = (
+            normal_steps(words) if is_normal else speculative_steps(words, request.num_draft_tokens)
+        )
+        yield from self._alone(steps, stop, has_draft=not is_normal)
+
+    def write_draft(self, request: DecodeRequest, stop: Event) -> Iterator[Answer]:
+        """A text of the draft's own: the answer with every seventh word replaced."""
+        words = tokens_of(self._text(request))[: request.max_new_tokens]
+        own = [Word(3, " maybe") if i % 7 == 4 else word for i, word in enumerate(words)]
+        yield from self._alone(normal_steps(own), stop, has_draft=True)
+
+    def score(
+        self, request: DecodeRequest, answer_token_ids: Sequence[int], stop: Event
+    ) -> ScoredText | None:
+        """The replaced words are surprising, all others less and less expected."""
+        words = tokens_of(self._text(request))
+        prompt = tuple(
+            ScoredToken(word.token_id, word.piece, False, -2.0 if i else None)
+            for i, word in enumerate(tokens_of(request.prompt))
+        )
+        answer = tuple(
+            ScoredToken(3, " maybe", True, -6.1, word.token_id, word.piece, -0.2)
+            if token_id == 3
+            else ScoredToken(
+                token_id, word.piece, True, -0.3 * (i % 9), token_id, word.piece, -0.3 * (i % 9)
+            )
+            for i, (token_id, word) in enumerate(zip(answer_token_ids, words))
+        )
+        return ScoredText((*prompt, *answer), 0.21, 2, draft_lacks_features=True)
+
+    def _text(self, request: DecodeRequest) -> str:
+        return request.prompt if "echo" in request.prompt else self.answer_text
+
+    def _alone(
+        self, steps: Iterator[tuple[DecodeEvent, tuple[str, ...]]], stop: Event, *, has_draft: bool
+    ) -> Iterator[Answer]:
+        lane = LaneSnapshot()
+        self.num_open_runs += 1
+        try:
+            while lane.trace.finish_reason is None:
+                event, pieces = next(steps)
+                if stop.is_set():
+                    event, pieces = DecodeFinished(FinishReason.STOPPED), ()
+                lane = advanced(lane, event, pieces, has_draft=has_draft)
+                self._pass()
+                yield Answer(lane, ENVIRONMENT)
+        finally:
+            self.num_open_runs -= 1
+
     def _race(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
-        echo = request.prompt if "echo" in request.prompt else self.answer
-        words = tokens_of(echo)[: request.max_new_tokens]
+        words = tokens_of(self._text(request))[: request.max_new_tokens]
         texts = {OTHER_ID: " perhaps", 3: " maybe"} | {word.token_id: word.piece for word in words}
         lanes = [LaneSnapshot(), LaneSnapshot()]
         steps = [normal_steps(words), speculative_steps(words, request.num_draft_tokens)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from specdemo.ui.wording import charts, definitions, models, page, verdict, why
+from specdemo.ui.wording import charts, definitions, measuring, models, page, verdict, why
 
 LANGUAGES: Final[dict[str, str]] = {"en": "English", "it": "Italiano"}
 DEFAULT_LANGUAGE: Final = "en"
@@ -20,6 +20,7 @@ _ROWS: Final = {
     **charts.ROWS,
     **why.ROWS,
     **definitions.ROWS,
+    **measuring.ROWS,
 }
 
 
