@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from specdemo import __main__ as cli
+from specdemo import cli
+from specdemo.cli.run import styled
 from specdemo.events import JudgedToken, TokenOutcome
 
 RUN_KEYS = {
@@ -98,8 +99,8 @@ def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_fates_are_coloured_in_a_terminal_and_marked_elsewhere() -> None:
     refused = JudgedToken(1, TokenOutcome.REJECTED)
-    assert cli.styled(refused, " a\n", is_terminal=False) == "[ a⏎×]"
-    assert cli.styled(refused, " a", is_terminal=True) == "\033[31;9m a\033[0m"
+    assert styled(refused, " a\n", is_terminal=False) == "[ a⏎×]"
+    assert styled(refused, " a", is_terminal=True) == "\033[31;9m a\033[0m"
     kept = JudgedToken(1, TokenOutcome.ACCEPTED)
-    assert cli.styled(kept, " a\n", is_terminal=False) == " a\n"
-    assert cli.styled(JudgedToken(1, TokenOutcome.NORMAL), "b", is_terminal=True) == "b"
+    assert styled(kept, " a\n", is_terminal=False) == " a\n"
+    assert styled(JudgedToken(1, TokenOutcome.NORMAL), "b", is_terminal=True) == "b"

@@ -1,0 +1,33 @@
+"""Results as plain values for JSON: what the command line prints and the endpoints return."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from specdemo.metrics import compare, run_metrics
+from specdemo.trace import Environment, LaneSnapshot, Snapshot
+
+
+def snapshot_json(snapshot: Snapshot) -> dict[str, Any]:
+    """Both answers, their numbers and the comparison."""
+    return {
+        "normal": lane_json(snapshot.normal),
+        "speculative": lane_json(snapshot.speculative),
+        "comparison": asdict(compare(snapshot)),
+        "environment": environment_json(snapshot.environment),
+    }
+
+
+def lane_json(lane: LaneSnapshot) -> dict[str, Any]:
+    """One run: its answer and its numbers."""
+    return {
+        "text": lane.text,
+        "token_ids": list(lane.trace.token_ids),
+        **asdict(run_metrics(lane.trace)),
+    }
+
+
+def environment_json(environment: Environment) -> dict[str, Any]:
+    """What a run was measured on."""
+    return {**asdict(environment), "versions": dict(environment.versions)}
