@@ -20,7 +20,14 @@ from specdemo.session import Answer, DecodeRequest
 class Session(Protocol):
     """What a benchmark needs of a session."""
 
-    def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+    def load(
+        self,
+        pair: str,
+        precision: str,
+        device: str,
+        quantize: str = "both",
+        double_quantization: bool = False,
+    ) -> Iterator[str]:
         """Load the models and warm them up, a sentence per stage."""
 
     def answer(self, request: DecodeRequest, stop: Event) -> Iterator[Answer]:

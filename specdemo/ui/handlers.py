@@ -14,6 +14,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import Protocol
 
+from specdemo import benchmark, scoring
 from specdemo.errors import SpecdemoError
 from specdemo.session import ChatTurn, DecodeRequest
 from specdemo.trace import Snapshot
@@ -45,16 +46,8 @@ _CHARTS_SECONDS = 0.6
 _PAUSED = status("info", "status_paused")
 
 
-class Session(Protocol):
-    """What the page needs of a session."""
-
-    def load(
-        self, pair: str, precision: str, device: str, quantize: str, double_quantization: bool
-    ) -> Iterator[str]:
-        """Load the models, a sentence per stage."""
-
-    def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
-        """One snapshot per forward pass."""
+class Session(benchmark.Session, scoring.Session, Protocol):
+    """What the page needs of a session: loading, racing, measuring and scoring."""
 
 
 class Handlers:

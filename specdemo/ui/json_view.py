@@ -21,8 +21,10 @@ def encode(value: object) -> str:
     return text.replace("<", "\\u003c")
 
 
-def json_view(name: str, *, value: str = "", parts: tuple[str, ...] = (), **props: Any) -> gr.HTML:
-    """A view drawn by `assets/js/NAME.js` and its parts.
+def json_view(
+    name: str, *, value: str = "", parts: tuple[str, ...] = (), view_id: str = "", **props: Any
+) -> gr.HTML:
+    """A view drawn by `assets/js/NAME.js` and its parts; `view_id` tells two of a kind apart.
 
     Its words can be replaced through the property `words`.
     """
@@ -31,7 +33,7 @@ def json_view(name: str, *, value: str = "", parts: tuple[str, ...] = (), **prop
         html_template=f'<div class="sd-{name}"></div>',
         js_on_load="\n".join(map(_script, ("helpers", *parts, name))),
         apply_default_css=False,
-        elem_id=f"sd-{name}",
+        elem_id=f"sd-{view_id or name}",
         words=dict(words(DEFAULT_LANGUAGE)),
         language=DEFAULT_LANGUAGE,
         **props,

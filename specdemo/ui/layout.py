@@ -12,6 +12,7 @@ from specdemo.ui.form import CUSTOM, DEFAULTS, MODELS, PRECISIONS
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
 from specdemo.ui.live_chart import live_chart
+from specdemo.ui.measuring_tabs import MeasuringTabs, draw_measuring_tabs
 from specdemo.ui.recordings import Recordings, recordings_view
 from specdemo.ui.settings_fields import SettingsFields, draw_settings
 from specdemo.ui.token_stream import token_stream
@@ -54,6 +55,7 @@ class Page:
     charts: gr.HTML
     precisions: gr.HTML
     runs: gr.HTML
+    measuring: MeasuringTabs
     conversation: gr.State
     to_start: gr.State
     listed_runs: gr.State
@@ -75,21 +77,24 @@ def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
         models = _models(labels, allow_custom_models=allow_custom_models)
         precision, language = _choices_at_the_top(labels)
     pair = _custom_pair(labels, models)
-    with gr.Row(elem_id="sd-ask"):
-        prompt = _prompt(labels)
-        race, step, stop, again = _actions(labels)
-    examples = _examples(labels)
-    settings = draw_settings(labels)
-    with gr.Row(elem_id="sd-now"):
-        status = labels.adopt(json_view("status"))
-        recordings_row = labels.adopt(recordings_view(recordings))
-    stage = labels.adopt(token_stream())
-    verdict = labels.adopt(verdict_view())
-    follow_up, ask = _follow_up(labels)
-    environment = labels.adopt(json_view("environment"))
-    charts = labels.adopt(live_chart())
-    precisions = labels.adopt(json_view("precisions"))
-    runs = labels.adopt(json_view("runs"))
+    with gr.Tabs(elem_id="sd-tabs"):
+        with labels.make(gr.Tab, {"label": "tab_race"}, id="race"):
+            with gr.Row(elem_id="sd-ask"):
+                prompt = _prompt(labels)
+                race, step, stop, again = _actions(labels)
+            examples = _examples(labels)
+            settings = draw_settings(labels)
+            with gr.Row(elem_id="sd-now"):
+                status = labels.adopt(json_view("status"))
+                recordings_row = labels.adopt(recordings_view(recordings))
+            stage = labels.adopt(token_stream())
+            verdict = labels.adopt(verdict_view())
+            follow_up, ask = _follow_up(labels)
+            environment = labels.adopt(json_view("environment"))
+            charts = labels.adopt(live_chart())
+            precisions = labels.adopt(json_view("precisions"))
+            runs = labels.adopt(json_view("runs"))
+        measuring = draw_measuring_tabs(labels)
     return Page(
         labels=labels,
         language=language,
@@ -112,6 +117,7 @@ def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
         charts=charts,
         precisions=precisions,
         runs=runs,
+        measuring=measuring,
         conversation=gr.State(()),
         to_start=gr.State(False),
         listed_runs=gr.State(()),

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from threading import Event
 
+from specdemo.benchmark import Results
+from specdemo.scoring import DraftAndScore
 from specdemo.session import DecodeRequest
 from specdemo.trace import Snapshot
 from specdemo.ui.pace import Pace
@@ -25,6 +27,8 @@ class Visitor:
     last_snapshot: Snapshot | None = None
     # The latest run in each precision, oldest first.
     precision_runs: tuple[PrecisionRun, ...] = ()
+    results: Results | None = None
+    score: DraftAndScore | None = None
 
 
 class Visitors:

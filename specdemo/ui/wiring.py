@@ -12,11 +12,14 @@ from typing import Any
 import gradio as gr
 
 from specdemo.session import ChatTurn
+from specdemo.ui.api import add_endpoints
 from specdemo.ui.form import PRECISIONS, Form, new_seed
 from specdemo.ui.handlers import Handlers, Session
 from specdemo.ui.json_view import encode
 from specdemo.ui.labels import choices_of
 from specdemo.ui.layout import Page, draw_page
+from specdemo.ui.measuring import MeasuringHandlers
+from specdemo.ui.measuring_tabs import wire_measuring_tabs
 from specdemo.ui.pair_wiring import DEVICE, wire_pair
 from specdemo.ui.recordings import Recordings
 from specdemo.ui.updates import ListedRun, Update, status
@@ -34,26 +37,38 @@ def build_page(
 ) -> gr.Blocks:
     """The whole page on a session, ready to be launched; it opens with the first recording."""
     handlers = Handlers(session, recordings)
+    measuring = MeasuringHandlers(session, handlers.visitors)
     with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
         page = draw_page(recordings, allow_custom_models=allow_custom_models)
-        _wire_words(page, handlers, blocks)
+        _wire_words(page, handlers, measuring, blocks)
         _wire_form(page)
         _wire_runs(page, handlers)
+        wire_measuring_tabs(
+            page.measuring, measuring, page.language, page.precision,
+            device=DEVICE, say_waiting=_SAY_WAITING,
+        )  # fmt: skip
         _wire_visit(page, handlers, blocks)
         wire_pair(page, handlers, blocks)
         _wire_recordings(page, handlers, recordings, blocks)
+        add_endpoints(blocks, session, DEVICE)
     return blocks
 
 
-def _wire_words(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
+def _wire_words(
+    page: Page, handlers: Handlers, measuring: MeasuringHandlers, blocks: gr.Blocks
+) -> None:
     def greet(request: gr.Request) -> list[Any]:
         language = preferred_language(request.headers.get("accept-language", ""))
-        charts = handlers.charts(request.session_hash, language)
-        return [language, *page.labels.updates(language, {page.charts: charts})]
+        return [language, *spoken(language, request)]
 
     def switch(language: str, request: gr.Request) -> list[Any]:
-        charts = handlers.charts(request.session_hash, language)
-        return page.labels.updates(language, {page.charts: charts})
+        return spoken(language, request)
+
+    def spoken(language: str, request: gr.Request) -> list[Any]:
+        session_hash = request.session_hash
+        values = page.measuring.views(measuring, session_hash, language)
+        values[page.charts] = handlers.charts(session_hash, language)
+        return page.labels.updates(language, values)
 
     blocks.load(
         greet, outputs=[page.language, *page.labels.components], queue=False, show_progress="hidden"
@@ -166,7 +181,8 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
         trigger_mode="always_last",
     )
     page.stage.pause_toggle(pause, outputs=page.status, queue=False, show_progress="hidden")
-    page.stop.click(stop, outputs=page.status, queue=False, show_progress="hidden")
+    for button, shown in [(page.stop, page.status), *page.measuring.stops]:
+        button.click(stop, outputs=shown, queue=False, show_progress="hidden")
     blocks.unload(leave)
 
 
