@@ -26,10 +26,9 @@ from gradio_client import Client
 from playwright.sync_api import Page, expect, sync_playwright
 
 from specdemo.metrics import run_metrics
-from specdemo.session import DecodeRequest, DecodeSession
+from specdemo.session import Answer, DecodeRequest, DecodeSession
 from specdemo.settings import read_settings
 from specdemo.trace import Snapshot
-from specdemo.ui.form import Form
 from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
 
@@ -40,31 +39,19 @@ MINUTES = 600_000
 
 
 class Recorder(DecodeSession):
-    """A session that remembers the last snapshot it gave."""
+    """A session that remembers what its last run took on its own clocks."""
 
-    last: Snapshot | None = None
+    seconds = 0.0
 
     def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
         for snapshot in super().run(request, stop):
-            self.last = snapshot
+            self.seconds = snapshot.normal.trace.seconds + snapshot.speculative.trace.seconds
             yield snapshot
 
-    def seconds(self) -> float:
-        """Both lanes' own clocks of the last run."""
-        assert self.last is not None
-        return self.last.normal.trace.seconds + self.last.speculative.trace.seconds
-
-
-def form() -> list[object]:
-    """The page's fields for the request."""
-    r = REQUEST
-    return list(
-        Form(
-            r.prompt, r.precision, "chat", r.draft_source, r.draft_length, r.num_draft_tokens,
-            r.temperature, r.top_k, r.top_p, r.repetition_penalty, r.seed, r.max_new_tokens,
-            r.order, "",
-        )
-    )  # fmt: skip
+    def answer(self, request: DecodeRequest, stop: Event) -> Iterator[Answer]:
+        for answer in super().answer(request, stop):
+            self.seconds = answer.lane.trace.seconds
+            yield answer
 
 
 @contextmanager
@@ -94,15 +81,17 @@ def first_tokens(session: Recorder) -> None:
               f"{normal:.3f} s normal, {speculative:.3f} s speculative")  # fmt: skip
 
 
-def compared(session: Recorder, name: str, streamed: Callable[[], None]) -> None:
+def compared(
+    session: Recorder, name: str, direct: Callable[[], Iterator[object]], read: Callable[[], None]
+) -> None:
     """The runs' own clocks streamed and direct, in turn."""
     ratios = []
     for _ in range(REPEATS):
-        for _ in session.run(REQUEST, Event()):
+        for _ in direct():
             pass
-        direct = session.seconds()
-        streamed()
-        ratios.append(session.seconds() / direct)
+        seconds = session.seconds
+        read()
+        ratios.append(session.seconds / seconds)
     print(f"own clocks with {name} ÷ direct: {median(ratios):.3f} "
           f"({min(ratios):.3f}–{max(ratios):.3f})")  # fmt: skip
 
@@ -121,8 +110,12 @@ def main() -> None:
         page.goto("about:blank")
         first_tokens(session)
         client = Client(str(address), verbose=False)
-        read = lambda: list(client.submit("en", *form(), api_name="/race"))  # noqa: E731
-        compared(session, "a client", read)
+        given = {"prompt": PROMPT, "max_new_tokens": REQUEST.max_new_tokens}
+
+        def stream() -> None:
+            list(client.submit(**given, api_name="/decode_stream"))
+
+        compared(session, "a client", lambda: session.answer(REQUEST, Event()), stream)
         page.goto(str(address))
         expect(page.locator(".sd-status-line")).to_have_text("Ready.", timeout=MINUTES)
         page.get_by_label("Prompt", exact=True).fill(PROMPT)
@@ -132,7 +125,8 @@ def main() -> None:
             expect(page.locator("#sd-stop")).to_be_enabled()
             expect(page.locator("#sd-stop")).to_be_disabled(timeout=MINUTES)
 
-        compared(session, "a browser on the same cores", watch)
+        race = lambda: session.run(REQUEST, Event())  # noqa: E731
+        compared(session, "a browser on the same cores", race, watch)
     demo.close(verbose=False)
 
 

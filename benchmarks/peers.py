@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from statistics import mean, median, quantiles
+from statistics import mean, median
 from typing import Any
 
 import torch
@@ -27,6 +27,11 @@ from tqdm import tqdm
 from transformers import AutoModelForCausalLM, LlamaForCausalLM, PreTrainedModel
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from specdemo.benchmark import suite
+from specdemo.benchmark.results import repeated_share
+from specdemo.benchmark.summary import LOOPING_SHARE
+from specdemo.benchmark.summary import spread as spread_of
+from specdemo.benchmark.tables import spread_text
 from specdemo.metrics import RunMetrics, run_metrics
 from specdemo.models.bundled import read_draft
 from specdemo.models.catalog import SMOLLM2_135M
@@ -40,9 +45,8 @@ from specdemo.models.loading import (
 from specdemo.session.lane import Lane
 from specdemo.session.race import encode_prompt, processor_name, run_through, warm_up
 from specdemo.session.request import DecodeRequest
-from specdemo.settings import ASSETS_FOLDER, read_settings
-
-LOOPING_SHARE = 0.2
+from specdemo.settings import read_settings
+from specdemo.ui.wording import words
 
 
 @dataclass(frozen=True)
@@ -60,21 +64,20 @@ class Run:
 Method = Callable[[DecodeRequest], tuple[list[int], float, RunMetrics | None]]
 
 
-def suite(name: str, temperature: float) -> list[tuple[str, DecodeRequest]]:
+def requests_of(name: str, temperature: float) -> list[tuple[str, DecodeRequest]]:
     """Requests with their tasks."""
-    if name == "tutorial":
-        examples = json.loads((ASSETS_FOLDER / "prompts" / "tutorial.json").read_text())
-        return [
-            (
-                "tutorial",
-                DecodeRequest(p, is_chat=False, max_new_tokens=200, temperature=temperature),
-            )
-            for p in examples
-        ]
-    lines = (ASSETS_FOLDER / "prompts" / "spec_bench_60.jsonl").read_text().splitlines()
+    chosen = suite(name)
     return [
-        (row["task"], DecodeRequest(row["prompt"], max_new_tokens=128, temperature=temperature))
-        for row in map(json.loads, lines)
+        (
+            case.task,
+            DecodeRequest(
+                case.prompt,
+                is_chat=case.is_chat,
+                max_new_tokens=chosen.max_new_tokens,
+                temperature=temperature,
+            ),
+        )
+        for case in chosen.cases
     ]
 
 
@@ -177,18 +180,6 @@ def methods(is_ours_only: bool) -> dict[str, Method]:
     }
 
 
-def repeated_share(token_ids: Sequence[int]) -> float:
-    """Share of tokens that lie in a 4-gram seen before in the answer."""
-    seen: set[tuple[int, ...]] = set()
-    inside: set[int] = set()
-    for first in range(len(token_ids) - 3):
-        gram = tuple(token_ids[first : first + 4])
-        if gram in seen:
-            inside.update(range(first, first + 4))
-        seen.add(gram)
-    return len(inside) / len(token_ids) if token_ids else 0.0
-
-
 def measure(
     chosen: dict[str, Method], requests: list[tuple[str, DecodeRequest]], repeats: int
 ) -> Iterator[Run]:
@@ -206,10 +197,7 @@ def measure(
 
 def spread(values: Sequence[float]) -> str:
     """Median and quartiles."""
-    if len(values) < 2:
-        return f"{values[0]:.2f}" if values else "–"
-    low, _, high = quantiles(values, n=4)
-    return f"{median(values):.2f} ({low:.2f}–{high:.2f})"
+    return spread_text(spread_of(values), words("en"))
 
 
 def table(runs: list[Run]) -> str:
@@ -274,7 +262,7 @@ def main() -> None:
     parser.add_argument("--ours-only", action="store_true")
     options = parser.parse_args()
     chosen = methods(options.ours_only)
-    requests = suite(options.suite, options.temperature)
+    requests = requests_of(options.suite, options.temperature)
     for method in chosen.values():
         method(replace(requests[0][1], max_new_tokens=8))
     runs = list(measure(chosen, requests, options.repeats))
