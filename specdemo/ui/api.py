@@ -158,8 +158,8 @@ def add_endpoints(blocks: gr.Blocks, session: Session, concurrency_id: str) -> N
 
     The page's own handlers become private: their arguments follow the layout.
     """
-    for function in blocks.fns.values():
-        function.api_visibility = "private"
+    for handler in blocks.fns.values():
+        handler.api_visibility = "private"
     endpoints = Endpoints(session)
     for function in (endpoints.decode, endpoints.decode_stream, endpoints.bench):
         api(function, concurrency_id=concurrency_id, concurrency_limit=1)
