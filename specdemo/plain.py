@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from specdemo.metrics import compare, run_metrics
+from specdemo.metrics import compare, run_metrics, server_metrics
 from specdemo.trace import Environment, LaneSnapshot, Snapshot
 
 
@@ -13,7 +13,10 @@ def snapshot_json(snapshot: Snapshot) -> dict[str, Any]:
     """Both answers, their numbers and the comparison."""
     return {
         "normal": lane_json(snapshot.normal),
-        "speculative": lane_json(snapshot.speculative),
+        "speculative": {
+            **lane_json(snapshot.speculative),
+            "vllm": server_metrics(snapshot.speculative.trace),
+        },
         "comparison": asdict(compare(snapshot)),
         "environment": environment_json(snapshot.environment),
     }
