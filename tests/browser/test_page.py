@@ -26,7 +26,8 @@ NOTE_CHIPS = """() => {
   new MutationObserver((changes) => {
     for (const change of changes)
       for (const node of change.addedNodes)
-        if (node.classList) for (const name of node.classList) window.seen.add(name);
+        for (const part of [node, ...(node.querySelectorAll?.('*') ?? [])])
+          for (const name of part.classList ?? []) window.seen.add(name);
   }).observe(document.querySelector('.sd-stage'), { childList: true, subtree: true });
 }"""
 
