@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 
 # Gradio reads this on import: nothing of a visit leaves the machine.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -14,11 +16,11 @@ from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
 
 settings = read_settings()
-demo = build_page(
-    DecodeSession(settings),
-    bundled_recordings(),
-    allow_custom_models=settings.allow_custom_models,
-)
+session = DecodeSession(settings)
+demo = build_page(session, bundled_recordings(), allow_custom_models=settings.allow_custom_models)
 
 if __name__ == "__main__":
-    launch(demo, settings)
+    # Warnings and failures are always told; with --verbose a line for each run too.
+    logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    logging.getLogger("specdemo").setLevel("INFO" if "--verbose" in sys.argv else "WARNING")
+    launch(demo, settings, is_ready=lambda: session.is_ready)

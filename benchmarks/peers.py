@@ -32,7 +32,8 @@ from specdemo.benchmark.results import repeated_share
 from specdemo.benchmark.summary import LOOPING_SHARE
 from specdemo.benchmark.summary import spread as spread_of
 from specdemo.benchmark.tables import spread_text
-from specdemo.metrics import RunMetrics, run_metrics
+from specdemo.metrics import predicted_speedup, round_costs, run_metrics
+from specdemo.metrics.theory import speedup_at
 from specdemo.models.bundled import read_draft
 from specdemo.models.catalog import SMOLLM2_135M
 from specdemo.models.conversion import converted_folder
@@ -46,6 +47,7 @@ from specdemo.session.lane import Lane
 from specdemo.session.race import encode_prompt, processor_name, run_through, warm_up
 from specdemo.session.request import DecodeRequest
 from specdemo.settings import read_settings
+from specdemo.trace import RunTrace
 from specdemo.ui.wording import words
 
 
@@ -59,9 +61,20 @@ class Run:
     tokens_per_second: float
     repeated_share: float
     metrics: dict[str, Any] | None  # of our own runs
+    formula: float | None  # the papers' speedup with α, c and v of this run
+    textbook: float | None  # the same with v = 1
 
 
-Method = Callable[[DecodeRequest], tuple[list[int], float, RunMetrics | None]]
+@dataclass(frozen=True)
+class Answered:
+    """What a method wrote, in how long; our own runs with their trace."""
+
+    token_ids: list[int]
+    seconds: float
+    trace: RunTrace | None = None
+
+
+Method = Callable[[DecodeRequest], Answered]
 
 
 def requests_of(name: str, temperature: float) -> list[tuple[str, DecodeRequest]]:
@@ -84,15 +97,14 @@ def requests_of(name: str, temperature: float) -> list[tuple[str, DecodeRequest]
 def ours(pair: ModelPair, source: str, **changes: Any) -> Method:
     """One of our lanes."""
 
-    def run(request: DecodeRequest) -> tuple[list[int], float, RunMetrics | None]:
+    def run(request: DecodeRequest) -> Answered:
         torch.set_num_threads(1)
         request = replace(request, precision=pair.spec.precision, **changes)
         lane = Lane(pair, request, encode_prompt(pair, request), source, lambda: False)
         while not lane.is_finished:
             lane.step()
-        metrics = run_metrics(lane.trace)
         token_ids = [token_id for token_id in lane.trace.token_ids if token_id is not None]
-        return token_ids, metrics.seconds, metrics
+        return Answered(token_ids, lane.trace.seconds, lane.trace)
 
     return run
 
@@ -100,7 +112,7 @@ def ours(pair: ModelPair, source: str, **changes: Any) -> Method:
 def theirs(model: PreTrainedModel, pair: ModelPair, **options: Any) -> Method:
     """Transformers' generate."""
 
-    def run(request: DecodeRequest) -> tuple[list[int], float, RunMetrics | None]:
+    def run(request: DecodeRequest) -> Answered:
         torch.set_num_threads(available_threads())
         prompt = encode_prompt(pair, request)
         sampling = {
@@ -119,7 +131,8 @@ def theirs(model: PreTrainedModel, pair: ModelPair, **options: Any) -> Method:
                 **sampling,
                 **options,
             )
-        return output[0, len(prompt) :].tolist(), time.perf_counter() - started, None
+        seconds = time.perf_counter() - started
+        return Answered(output[0, len(prompt) :].tolist(), seconds)
 
     return run
 
@@ -151,12 +164,15 @@ def methods(is_ours_only: bool) -> dict[str, Method]:
         "ours model, fixed 4": ours(pair, "model", draft_length="fixed", num_draft_tokens=4),
         "ours n-gram, fixed 4": ours(pair, "ngram", draft_length="fixed", num_draft_tokens=4),
         "ours hybrid, fixed 4": ours(pair, "hybrid", draft_length="fixed", num_draft_tokens=4),
+        "ours hybrid, fixed 8": ours(pair, "hybrid", draft_length="fixed", num_draft_tokens=8),
         "ours hybrid, heuristic": ours(pair, "hybrid", draft_length="heuristic"),
         "ours hybrid, confidence": ours(pair, "hybrid", draft_length="confidence"),
         "ours hybrid, adaptive": ours(pair, "hybrid", draft_length="adaptive"),
     }
     if is_ours_only:
-        kept = ("ours normal", "ours hybrid, fixed 4", "ours hybrid, adaptive")
+        kept = (
+            "ours normal", "ours model, fixed 4", "ours hybrid, fixed 8", "ours hybrid, adaptive",
+        )  # fmt: skip
         return {name: method for name, method in chosen.items() if name in kept}
     precise_spec = replace(spec, precision="float32")
     precise = run_through(load_pair(precise_spec, settings.cache_folder, None))
@@ -187,12 +203,28 @@ def measure(
     for repeat in range(repeats):
         for index, (task, request) in enumerate(tqdm(requests, disable=None)):
             names = list(chosen) if (repeat + index) % 2 == 0 else list(chosen)[::-1]
-            for name in names:
-                token_ids, seconds, metrics = chosen[name](replace(request, seed=42 + repeat))
+            seeded = replace(request, seed=42 + repeat)
+            answers = {name: chosen[name](seeded) for name in names}
+            normal = answers["ours normal"].trace
+            for name, answer in answers.items():
                 yield Run(
-                    name, request.prompt, task, len(token_ids) / seconds,
-                    repeated_share(token_ids), None if metrics is None else asdict(metrics),
+                    name, request.prompt, task, len(answer.token_ids) / answer.seconds,
+                    repeated_share(answer.token_ids),
+                    asdict(run_metrics(answer.trace)) if answer.trace else None,
+                    *predicted(normal, answer.trace),
                 )  # fmt: skip
+
+
+def predicted(
+    normal: RunTrace | None, speculative: RunTrace | None
+) -> tuple[float | None, float | None]:
+    """The formula for a run, and the textbook's."""
+    costs = normal and speculative and round_costs(normal, speculative)
+    if not costs:
+        return None, None
+    length = costs.num_draft_tokens
+    alpha, c = costs.acceptance_rate, costs.cost_ratio
+    return speedup_at(costs, length), predicted_speedup(alpha, c, 1.0, length)
 
 
 def spread(values: Sequence[float]) -> str:
@@ -240,6 +272,17 @@ def table(runs: list[Run]) -> str:
             share(own, "overhead_rate", ".1%"),
         ]
         lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        "| fixed length | measured ÷ formula | measured ÷ textbook (v = 1) |",
+        "|---|---|---|",
+    ]
+    for name in names:
+        own = [run for run in runs if run.method == name and "fixed" in name and run.formula]
+        if own:
+            over = [[ratio / (getattr(run, kind) or 1.0) for ratio, run in zip(ratios(own), own)]
+                    for kind in ("formula", "textbook")]  # fmt: skip
+            lines.append(f"| {name} | {spread(over[0])} | {spread(over[1])} |")
     tasks = list(dict.fromkeys(run.task for run in runs))
     if len(tasks) > 1:
         fastest = max((n for n in names if n not in normals), key=speeds.__getitem__)
@@ -260,9 +303,16 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--ours-only", action="store_true")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="of the table's first column")
+    parser.add_argument("--max-new-tokens", type=int, help="the suite's own unless set")
     options = parser.parse_args()
     chosen = methods(options.ours_only)
+    if options.methods:
+        chosen = {name: method for name, method in chosen.items() if name in options.methods}
     requests = requests_of(options.suite, options.temperature)
+    if options.max_new_tokens:
+        length = options.max_new_tokens
+        requests = [(task, replace(r, max_new_tokens=length)) for task, r in requests]
     for method in chosen.values():
         method(replace(requests[0][1], max_new_tokens=8))
     runs = list(measure(chosen, requests, options.repeats))

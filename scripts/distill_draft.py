@@ -87,8 +87,7 @@ def run_train(arguments: argparse.Namespace) -> None:
 
 def run_tabulate(arguments: argparse.Namespace) -> None:
     """Writes the table of continuations."""
-    config = json.loads((arguments.target / "config.json").read_text())
-    write_continuations(arguments.texts, config["vocab_size"], arguments.output)
+    write_continuations(arguments.texts, arguments.target, arguments.prompts, arguments.output)
 
 
 def run_evaluate(arguments: argparse.Namespace) -> None:
@@ -159,6 +158,9 @@ def _add_tabulate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--target", type=Path, required=True, help="folder of the target model")
     command.add_argument(
         "--texts", type=Path, nargs="+", required=True, help=".jsonl.gz files or folders of shards"
+    )
+    command.add_argument(
+        "--prompts", type=Path, nargs="+", required=True, help="prompts that nothing may come from"
     )
     command.add_argument("--output", type=Path, required=True, help="draft folder to write into")
     command.set_defaults(run=run_tabulate, num_threads=2)

@@ -18,6 +18,7 @@ class Limits:
     chosen_draft_tokens: int = 7
     new_tokens: int = 1024
     prompt_characters: int = 40_000
+    run_seconds: float = 600.0  # of the wall clock, pauses included
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from distillation.files import written_whole
+from distillation.overlap import PromptIndex, read_prompts
 from distillation.shards import Shard, shard_paths
 
 MAX_CONTEXT = 4
@@ -94,9 +96,28 @@ def as_tensors(tables: Sequence[Table], vocabulary_size: int) -> dict[str, Tenso
     return tensors
 
 
-def write_continuations(texts: Iterable[Path], vocabulary_size: int, output: Path) -> None:
-    """Counts the texts and writes `continuations.safetensors`."""
-    tables = tabulate(count(read_texts(texts)))
+def without_prompts(
+    texts: Iterable[Sequence[int]], tokenizer: PreTrainedTokenizerBase, prompts: Sequence[str]
+) -> Iterator[Sequence[int]]:
+    """The texts that share no run of words with a prompt that something is measured on."""
+    index = PromptIndex(prompts)
+    dropped = 0
+    for text in texts:
+        if index.shared(tokenizer.decode(text)):
+            dropped += 1
+        else:
+            yield text
+    print(f"{dropped} texts dropped: they share words with a prompt", flush=True)
+
+
+def write_continuations(
+    texts: Iterable[Path], target: Path, prompts: Iterable[Path], output: Path
+) -> None:
+    """Counts the texts, but for those that share words with a prompt, and writes the table."""
+    tokenizer = AutoTokenizer.from_pretrained(target)
+    vocabulary_size = json.loads((target / "config.json").read_text())["vocab_size"]
+    kept = without_prompts(read_texts(texts), tokenizer, read_prompts(prompts))
+    tables = tabulate(count(kept))
     with written_whole(output / "continuations.safetensors") as unfinished:
         save_file(
             as_tensors(tables, vocabulary_size),

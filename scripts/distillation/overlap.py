@@ -57,22 +57,34 @@ def word_sequences(text: str, num_words: int) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + num_words]) for i in range(len(words) - num_words + 1)}
 
 
+class PromptIndex:
+    """Prompts by their runs of `NUM_WORDS` words; a shorter prompt counts as a whole."""
+
+    def __init__(self, prompts: Sequence[str]) -> None:
+        self.prompts_by_sequence: dict[tuple[str, ...], set[int]] = {}
+        for index, prompt in enumerate(prompts):
+            num_words = min(NUM_WORDS, len(WORD.findall(prompt)))
+            for sequence in word_sequences(prompt, num_words):
+                self.prompts_by_sequence.setdefault(sequence, set()).add(index)
+        self._lengths = {len(sequence) for sequence in self.prompts_by_sequence if sequence}
+
+    def shared(self, text: str) -> set[tuple[str, ...]]:
+        """The word sequences of a text that some prompt has too."""
+        return {
+            sequence
+            for length in self._lengths
+            for sequence in word_sequences(text, length)
+            if sequence in self.prompts_by_sequence
+        }
+
+
 def find_overlap(texts: Sequence[str], prompts: Sequence[str]) -> Overlap:
-    """Compares by runs of `NUM_WORDS` words; a shorter prompt counts as a whole."""
-    prompts_by_sequence: dict[tuple[str, ...], set[int]] = {}
-    for index, prompt in enumerate(prompts):
-        num_words = min(NUM_WORDS, len(WORD.findall(prompt)))
-        for sequence in word_sequences(prompt, num_words):
-            prompts_by_sequence.setdefault(sequence, set()).add(index)
-    lengths = {len(sequence) for sequence in prompts_by_sequence if sequence}
+    """Compares all texts with all prompts."""
+    index = PromptIndex(prompts)
+    prompts_by_sequence = index.prompts_by_sequence
     shared_rows, shared_prompts, examples = 0, set(), set()
     for text in texts:
-        shared = {
-            s
-            for length in lengths
-            for s in word_sequences(text, length)
-            if s in prompts_by_sequence
-        }
+        shared = index.shared(text)
         shared_rows += bool(shared)
         shared_prompts |= {index for sequence in shared for index in prompts_by_sequence[sequence]}
         examples |= {" ".join(sequence) for sequence in shared}

@@ -43,6 +43,10 @@ class ModelDrafter:
     draft itself have none yet; once committed, they are encoded anew with theirs.
     """
 
+    # Of a long prompt such a model reads only the last tokens: the far text reaches it through the
+    # features, and reading it all would cost a tenth of the target's own time.
+    _PROMPT_TOKENS = 192
+
     def __init__(
         self, runner: ModelRunner, sampler: Sampler, clock: Clock = time.perf_counter
     ) -> None:
@@ -52,12 +56,14 @@ class ModelDrafter:
         # Features of the committed tokens that are not yet encoded, one row for each.
         self._features: torch.Tensor | None = None
         self._num_encoded = 0
+        self._num_skipped = 0
 
     def prefill(self, token_ids: Sequence[int], hidden: torch.Tensor) -> float:
         if self._runner.reads_features:
+            self._num_skipped = max(0, len(token_ids) - 1 - self._PROMPT_TOKENS)
             nothing_before = hidden.new_zeros(1, hidden.shape[-1])
-            self._features = torch.cat([nothing_before, hidden])
-        _, seconds = self._encode(token_ids[:-1], num_logits=0)
+            self._features = torch.cat([nothing_before, hidden])[self._num_skipped :]
+        _, seconds = self._encode(token_ids[self._num_skipped : -1], num_logits=0)
         return seconds
 
     def propose(self, token_ids: Sequence[int], num_draft_tokens: int) -> Iterator[Proposal]:
@@ -69,7 +75,7 @@ class ModelDrafter:
 
     def next(self, prefix: Sequence[int], num_committed: int) -> Proposal:
         """The proposal after a prefix of committed tokens and of drafted ones, whoever did them."""
-        cached, seconds = self._runner.num_cached_tokens, 0.0
+        cached, seconds = self._runner.num_cached_tokens + self._num_skipped, 0.0
         if cached < num_committed:
             num_logits = int(len(prefix) == num_committed)
             output, seconds = self._encode(prefix[cached:num_committed], num_logits)
@@ -85,6 +91,7 @@ class ModelDrafter:
 
     def rollback(self, keep: int) -> None:
         # A model that reads features forgets its own draft: what was kept is encoded anew.
+        keep -= self._num_skipped
         self._runner.rollback(keep if self._features is None else min(keep, self._num_encoded))
 
     def _encode(self, token_ids: Sequence[int], num_logits: int) -> tuple[ForwardOutput, float]:

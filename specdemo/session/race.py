@@ -58,6 +58,11 @@ class DecodeSession:
         self._store = ModelStore(settings.cache_folder, settings.num_threads)
         self._warm: LoadedSpec | None = None
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a pair is loaded and warm."""
+        return self._warm is not None
+
     def load(
         self,
         pair: str = "smollm2-135m",

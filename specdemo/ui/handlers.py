@@ -5,18 +5,20 @@ Knows no component, no HTML and no formula.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from threading import Event
 from types import MappingProxyType
 from typing import Protocol
 
-from specdemo import benchmark, scoring
+from specdemo import benchmark, metrics, scoring
 from specdemo.errors import SpecdemoError
 from specdemo.session import ChatTurn, DecodeRequest
+from specdemo.settings import Limits
 from specdemo.trace import Snapshot
 from specdemo.trace_file import TraceFile
 from specdemo.ui.form import DEFAULTS, Form, request_from
@@ -233,9 +235,12 @@ class Handlers:
         pacer = Pacer(request.num_draft_tokens if is_fixed else 1)
         totals_ticker, charts_ticker = Ticker(_TOTALS_SECONDS), Ticker(_CHARTS_SECONDS)
         snapshot: Snapshot | None = None
+        started = self._clock()
         with closing(self._session.run(request, visitor.stop)) as run:  # type: ignore[type-var]
             for snapshot in paced(run, visitor):
                 now = self._clock()
+                if now - started > Limits().run_seconds:
+                    visitor.stop.set()  # others wait for the device
                 is_awaited = snapshot.is_finished or visitor.pace.is_paused
                 if not is_awaited and not pacer.is_due(snapshot, now):
                     continue
@@ -266,6 +271,18 @@ class Handlers:
             visitor.precision_runs = (*others, this_run)
             finished = finished_update(request, snapshot, lines, language, runs)
             yield replace(finished, precisions=precisions_value(pairs))
+            log_run(request, snapshot)
+
+
+def log_run(request: DecodeRequest, snapshot: Snapshot) -> None:
+    """One line for each run, as JSON; of the prompt only its length."""
+    told = asdict(request) | {"prompt": len(request.prompt), "history": len(request.history)}
+    told["system_prompt"] = len(request.system_prompt)
+    for name, lane in (("normal", snapshot.normal), ("speculative", snapshot.speculative)):
+        run = metrics.run_metrics(lane.trace)
+        told[name] = {"tokens": run.num_output_tokens, "seconds": run.seconds,
+                      "finish_reason": run.finish_reason}  # fmt: skip
+    _LOGGER.info("run %s", json.dumps(told))
 
 
 def paced(run: Iterator[Snapshot], visitor: Visitor) -> Iterator[Snapshot]:

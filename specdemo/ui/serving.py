@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
 from specdemo.palette import LANE_COLOURS, STATE_STYLES
 from specdemo.settings import ASSETS_FOLDER, Settings
+from specdemo.ui.health import health_route
 from specdemo.ui.live_chart import PLOTLY_SCRIPT
 
 MAX_WAITING = 64
@@ -15,8 +17,14 @@ _FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 _MONO_FONTS = ["ui-monospace", "Consolas", "monospace"]
 
 
-def launch(page: gr.Blocks, settings: Settings, **changes: Any) -> Any:
-    """Serve the page; `changes` go to Gradio's own `launch`."""
+def launch(
+    page: gr.Blocks,
+    settings: Settings,
+    *,
+    is_ready: Callable[[], bool] = lambda: False,
+    **changes: Any,
+) -> Any:
+    """Serve the page, and `/health` beside it; `changes` go to Gradio's own `launch`."""
     gr.set_static_paths([PLOTLY_SCRIPT])
     page.queue(max_size=MAX_WAITING)
     options: dict[str, Any] = {
@@ -28,6 +36,7 @@ def launch(page: gr.Blocks, settings: Settings, **changes: Any) -> Any:
         "footer_links": [],
         "theme": theme(),
         "css": stylesheet(),
+        "app_kwargs": {"routes": [health_route(page, is_ready)]},
     }
     return page.launch(**{**options, **changes})
 

@@ -60,6 +60,22 @@ def test_each_committed_token_is_drafted_from_with_the_feature_of_the_position_b
             length += len(event.round.output_tokens)
 
 
+def test_of_a_long_prompt_a_feature_reading_draft_reads_only_the_end() -> None:
+    prompt = [i % 9 for i in range(500)]
+    target, draft = TableRunner(chain(9)), FeatureRunner(chain(9))
+    sampler = Sampler(SamplingParams(), 0)
+    rounds = [
+        event.round
+        for event in generate(
+            target, ModelDrafter(draft, sampler), sampler, prompt,
+            draft_length=FixedLength(3), max_new_tokens=12, end_token_ids=frozenset(),
+        )
+        if isinstance(event, RoundVerified)
+    ]  # fmt: skip
+    assert target.num_cached_tokens - draft.num_cached_tokens > 300
+    assert all(r.num_accepted_tokens == r.num_draft_tokens for r in rounds)
+
+
 def test_a_feature_reading_draft_that_agrees_is_accepted_whole() -> None:
     sampler = Sampler(SamplingParams(), 0)
     drafter = ModelDrafter(FeatureRunner(chain(9)), sampler)

@@ -287,3 +287,19 @@ def test_without_a_run_there_is_nothing_to_step_or_pause() -> None:
     page = handlers(FakeSession())
     assert page.step("visitor") is False
     assert page.toggle_pause("visitor") is None
+
+
+def test_a_run_that_takes_too_long_is_stopped_for_the_others() -> None:
+    page = Handlers(FakeSession(), clock=FakeClock(step=200.0))
+    *_, last = page.race("visitor", FORM, "en", ())
+    assert status(last)["word"] == "status_stopped"
+
+
+def test_the_log_has_a_line_for_each_run_and_no_prompt(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="specdemo")
+    list(handlers(FakeSession()).race("visitor", FORM, "en", ()))
+    (line,) = [record.getMessage() for record in caplog.records]
+    told = json.loads(line.removeprefix("run "))
+    assert told["prompt"] == len(str(FORM.prompt))
+    assert told["normal"]["finish_reason"] == "max_new_tokens"
+    assert str(FORM.prompt) not in line
