@@ -4,7 +4,7 @@ Knows no component and no language: words are arguments. Colours are the light t
 not measured is left out and called so in the text, never drawn as zero.
 """
 
-from specdemo.charts.all import charts, lanes_of
+from specdemo.charts.all import charts, lanes_of, live_charts
 from specdemo.charts.chart import Chart, Lanes, Words
 
-__all__ = ["Chart", "Lanes", "Words", "charts", "lanes_of"]
+__all__ = ["Chart", "Lanes", "Words", "charts", "lanes_of", "live_charts"]

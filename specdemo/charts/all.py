@@ -12,13 +12,20 @@ def lanes_of(snapshot: Snapshot) -> Lanes:
     return {"normal": snapshot.normal, "speculative": snapshot.speculative}
 
 
-def charts(lanes: Lanes, words: Words) -> tuple[Chart, ...]:
-    """Every chart of this moment."""
+def live_charts(lanes: Lanes, words: Words) -> tuple[Chart, ...]:
+    """The charts that are worth following while a race runs."""
     return (
         timeline.timeline_chart(lanes, words),
         latency.latency_chart(lanes, words),
         speed.speed_chart(lanes, words),
         memory.memory_chart(lanes, words),
+    )
+
+
+def charts(lanes: Lanes, words: Words) -> tuple[Chart, ...]:
+    """Every chart of this moment."""
+    return (
+        *live_charts(lanes, words),
         memory.caches_chart(lanes, words),
         acceptance.position_chart(lanes, words),
         acceptance.histogram_chart(lanes, words),

@@ -22,7 +22,7 @@ from specdemo.settings import Limits
 from specdemo.trace import Snapshot
 from specdemo.trace_file import TraceFile
 from specdemo.ui.form import DEFAULTS, Form, request_from
-from specdemo.ui.live_chart import charts_value
+from specdemo.ui.live_chart import charts_value, live_value
 from specdemo.ui.pace import Pace
 from specdemo.ui.pacing import Pacer, Ticker
 from specdemo.ui.precision_change import compared, precision_run, precisions_value
@@ -251,7 +251,7 @@ class Handlers:
                     lines.add_totals(snapshot)
                     totals_ticker.done(now, self._clock())
                 elif charts_ticker.is_due(now):
-                    charts = charts_value(snapshot, language)
+                    charts = live_value(snapshot, language)
                     charts_ticker.done(now, self._clock())
                 paused = _PAUSED if visitor.pace.is_paused else None
                 yield Update(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 import plotly
@@ -38,13 +39,20 @@ def live_chart() -> gr.HTML:
 def charts_value(snapshot: Snapshot | None, language: str) -> str:
     """All charts of this moment, each with its text and table, and why it came out so."""
     lanes = charts.lanes_of(snapshot) if snapshot else _EMPTY_LANES
-    drawn = [
-        {
-            "key": chart.key,
-            "text": chart.text,
-            "table": chart.table,
-            "figure": json.loads(chart.figure.to_json()),
-        }
-        for chart in charts.charts(lanes, words(language))
-    ]
-    return encode({"charts": drawn, "why": why_sentences(snapshot, language)})
+    every = [_drawn(chart) for chart in charts.charts(lanes, words(language))]
+    return encode({"charts": every, "why": why_sentences(snapshot, language)})
+
+
+def live_value(snapshot: Snapshot, language: str) -> str:
+    """The charts worth following in a running race, without tables: little work, few bytes."""
+    followed = charts.live_charts(charts.lanes_of(snapshot), words(language))
+    return encode({"charts": [_drawn(chart) | {"table": []} for chart in followed], "why": []})
+
+
+def _drawn(chart: charts.Chart) -> dict[str, Any]:
+    return {
+        "key": chart.key,
+        "text": chart.text,
+        "table": chart.table,
+        "figure": json.loads(chart.figure.to_json()),
+    }
