@@ -8,7 +8,7 @@ The page opens with the first of them, so that something real is on screen befor
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 
@@ -37,7 +37,7 @@ def main() -> None:
             max_new_tokens=120,
         )
         *_, last = session.run(request, Event())
-        now = datetime.now(timezone.utc)
+        now = datetime.now(UTC)
         path = FOLDER / f"{application.key}{SUFFIX}"
         path.write_bytes(dump(recorded(last, title=application.prompts[0], now=now)))
         print(f"{path.name}: {path.stat().st_size:,} bytes")

@@ -7,11 +7,11 @@ or a token id means "not observed", never zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 
-class TokenOutcome(str, Enum):
+class TokenOutcome(StrEnum):
     """The fate of one token."""
 
     NORMAL = "normal"
@@ -32,7 +32,7 @@ class TokenOutcome(str, Enum):
         return self in (TokenOutcome.ACCEPTED, TokenOutcome.REJECTED, TokenOutcome.UNTESTED)
 
 
-class FinishReason(str, Enum):
+class FinishReason(StrEnum):
     """Why a run ended."""
 
     END_OF_TEXT = "end_of_text"

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-
-from typing_extensions import assert_never
+from typing import assert_never
 
 from specdemo.events import (
     DecodeEvent,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def opened(encoded: str) -> TraceFile:
 
 def to_save(snapshot: Snapshot) -> str:
     """The run on screen as a file for the page to hand to the visitor."""
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     data = dump(recorded(snapshot, title=snapshot.settings.prompt, now=now))
     name = f"specdemo-{now:%Y%m%d-%H%M%S}{SUFFIX}"
     return encode({"name": name, "data": base64.b64encode(data).decode("ascii")})
