@@ -23,7 +23,7 @@ from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
 
 MINUTES = 600_000
-VIEWS = {"race": (1280, 1500), "phone": (390, 1900)}
+VIEWS = {"race": (1280, 1840)}
 
 
 def take(browser: Browser, address: str, view: str, scheme: str, folder: Path) -> None:
@@ -38,9 +38,9 @@ def take(browser: Browser, address: str, view: str, scheme: str, folder: Path) -
     page.get_by_role("button", name="Race").click()
     expect(page.locator("#sd-stop")).to_be_enabled()
     expect(page.locator("#sd-stop")).to_be_disabled(timeout=MINUTES)
-    refused = page.locator(".sd-lane .sd-rejected, .sd-chip.rejected, [data-state=rejected]").first
-    if refused.count():
-        refused.focus()
+    page.locator("[data-lane=speculative] .is-rejected").first.click()
+    expect(page.locator(".sd-verdict tbody tr").first).to_be_visible()
+    expect(page.locator(".sd-chart-wide .bars .point").first).to_be_attached()
     page.screenshot(path=folder / f"{view}-{scheme}.png")
     page.close()
 
