@@ -10,10 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from specdemo.cli import bench, models, run, score
+from specdemo.cli import bench, models, run, score, verify
 from specdemo.errors import SpecdemoError
 
-_COMMANDS = (run, bench, score, models)
+_COMMANDS = (run, bench, score, verify, models)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """One request, two runs, one clock: `DecodeRequest` in, `Snapshot`s out. Knows no screen."""
 
+from specdemo.session.lent import LentModels
 from specdemo.session.race import Answer, DecodeSession
 from specdemo.session.request import DecodeRequest
 from specdemo.session.scored import ScoredText, ScoredToken
@@ -10,6 +11,7 @@ __all__ = [
     "ChatTurn",
     "DecodeRequest",
     "DecodeSession",
+    "LentModels",
     "ScoredText",
     "ScoredToken",
 ]

@@ -31,6 +31,7 @@ from specdemo.models.memory import reset_peak
 from specdemo.models.store import ModelStore
 from specdemo.models.tokenization import TokenTexts, prompt_pieces
 from specdemo.session.lane import Lane
+from specdemo.session.lent import LentModels, lend
 from specdemo.session.request import DecodeRequest
 from specdemo.session.scored import ScoredText, draft_alone, score_answer
 from specdemo.settings import Settings
@@ -118,6 +119,15 @@ class DecodeSession:
             if pair is None:
                 return None
             return score_answer(pair, request, encode_prompt(pair, request), answer_token_ids)
+
+    @contextmanager
+    def lent(self, request: DecodeRequest, stop: Event) -> Iterator[LentModels | None]:
+        """The request's models and the device; `None` if stopped before it was free."""
+        with self._held(request, stop) as pair:
+            if pair is None:
+                yield None
+                return
+            yield lend(pair, request, encode_prompt(pair, request), describe(pair))
 
     @contextmanager
     def _held(self, request: DecodeRequest, stop: Event) -> Iterator[ModelPair | None]:

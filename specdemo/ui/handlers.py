@@ -15,7 +15,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import Protocol
 
-from specdemo import benchmark, metrics, scoring
+from specdemo import benchmark, metrics, proof, scoring
 from specdemo.errors import SpecdemoError
 from specdemo.session import ChatTurn, DecodeRequest
 from specdemo.settings import Limits
@@ -48,8 +48,8 @@ _CHARTS_SECONDS = 0.6
 _PAUSED = status("info", "status_paused")
 
 
-class Session(benchmark.Session, scoring.Session, Protocol):
-    """What the page needs of a session: loading, racing, measuring and scoring."""
+class Session(benchmark.Session, scoring.Session, proof.Session, Protocol):
+    """What the page needs of a session: loading, racing, measuring, scoring and proving."""
 
 
 class Handlers:

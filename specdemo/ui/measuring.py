@@ -34,6 +34,7 @@ from specdemo.ui.handlers import Session
 from specdemo.ui.json_view import encode
 from specdemo.ui.measuring_views import benchmark_value, score_value
 from specdemo.ui.pacing import Ticker
+from specdemo.ui.proof_view import proof_value
 from specdemo.ui.updates import said, status
 from specdemo.ui.visitors import Visitors
 from specdemo.ui.wording import words
@@ -147,10 +148,14 @@ class MeasuringHandlers:
             _LOGGER.exception("draft-and-score failed")
             yield MeasuringUpdate(status=status("error", "status_unexpected"), is_running=False)
 
-    def views(self, session_hash: str | None, language: str) -> tuple[str, str]:
-        """Both tabs as this visitor left them, in another language."""
+    def views(self, session_hash: str | None, language: str) -> tuple[str, str, str]:
+        """Every tab that measures, as this visitor left them, in another language."""
         visitor = self._visitors.enter(session_hash)
-        return benchmark_value(visitor.results, language), score_value(visitor.score, language)
+        return (
+            benchmark_value(visitor.results, language),
+            score_value(visitor.score, language),
+            proof_value(visitor.proof, language),
+        )
 
     def _told(self, progress: Progress, ticker: Ticker, language: str) -> MeasuringUpdate:
         if progress.stage:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from specdemo.benchmark import Results
+from specdemo.proof import Proof
 from specdemo.scoring import DraftAndScore
 from specdemo.session import DecodeRequest
 from specdemo.trace import Snapshot
@@ -29,6 +30,7 @@ class Visitor:
     precision_runs: tuple[PrecisionRun, ...] = ()
     results: Results | None = None
     score: DraftAndScore | None = None
+    proof: Proof | None = None
 
 
 class Visitors:

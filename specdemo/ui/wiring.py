@@ -21,6 +21,7 @@ from specdemo.ui.layout import Page, draw_page
 from specdemo.ui.measuring import MeasuringHandlers
 from specdemo.ui.measuring_tabs import wire_measuring_tabs
 from specdemo.ui.pair_wiring import DEVICE, wire_pair
+from specdemo.ui.proving import ProofHandlers
 from specdemo.ui.recordings import Recordings
 from specdemo.ui.updates import ListedRun, Update, status
 from specdemo.ui.verdict import TokenPlace
@@ -44,8 +45,8 @@ def build_page(
         _wire_form(page)
         _wire_runs(page, handlers)
         wire_measuring_tabs(
-            page.measuring, measuring, page.language, page.precision,
-            device=DEVICE, say_waiting=_SAY_WAITING,
+            page.measuring, measuring, ProofHandlers(session, handlers.visitors), page.language,
+            page.precision, device=DEVICE, say_waiting=_SAY_WAITING,
         )  # fmt: skip
         _wire_visit(page, handlers, blocks)
         wire_pair(page, handlers, blocks)

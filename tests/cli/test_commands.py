@@ -16,7 +16,7 @@ import pytest
 from specdemo import cli
 from specdemo.benchmark import tables
 from specdemo.benchmark.results import read
-from specdemo.cli import bench, score
+from specdemo.cli import bench, score, verify
 from tests.ui.fakes import FakeSession
 
 SCORE_KEYS = {
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent.parent
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeSession:
     """The commands on a fake session, in an empty folder."""
     session = FakeSession()
-    for command in (bench, score):
+    for command in (bench, score, verify):
         monkeypatch.setattr(command, "DecodeSession", lambda settings: session)
     monkeypatch.chdir(tmp_path)
     return session
@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-@pytest.mark.parametrize("command", ["run", "bench", "score", "models"])
+@pytest.mark.parametrize("command", ["run", "bench", "score", "verify", "models"])
 def test_every_command_explains_itself_with_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,6 +130,30 @@ def test_score_says_in_words_where_they_part(capsys: pytest.CaptureFixture[str])
     assert code == 0
     assert "from answer token 5 on the target would have written something else" in out
     assert "average log-likelihood" in out
+
+
+@pytest.mark.usefixtures("fake")
+def test_verify_tells_p_value_and_distance_of_both_lanes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = run(capsys, "verify", "--num-runs", "2000")
+    assert code == 0
+    assert out.count("not rejected") == 2
+    assert "2,000 of 2,000 runs" in err
+    for told in ("SPECULATIVE  p = ", "NORMAL       p = ", "total variation", "passes were"):
+        assert told in out
+
+
+@pytest.mark.usefixtures("fake")
+def test_verify_catches_a_planted_fault_and_ends_well(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("verify", "--num-runs", "2000", "--break-it", "target_replacement", "--json")
+    code, out, _ = run(capsys, *given)
+    result = json.loads(out)
+    assert code == 0
+    assert result["speculative"]["is_rejected"] is True
+    assert result["normal"]["is_rejected"] is False
+    assert sum(result["speculative"]["counts"].values()) == result["num_runs"] == 2000
+    assert sum(result["exact"].values()) == pytest.approx(1.0)
 
 
 def test_models_lists_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:

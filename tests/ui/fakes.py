@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from threading import Event
 
@@ -23,7 +24,7 @@ from specdemo.events import (
     TokenDrafted,
     TokenOutcome,
 )
-from specdemo.session import Answer, DecodeRequest, ScoredText, ScoredToken
+from specdemo.session import Answer, DecodeRequest, LentModels, ScoredText, ScoredToken
 from specdemo.trace import (
     BestNormal,
     Environment,
@@ -34,6 +35,7 @@ from specdemo.trace import (
     Words,
     advance,
 )
+from tests.fakes import TableRunner, random_table
 
 ENVIRONMENT = Environment(
     device="cpu",
@@ -176,6 +178,36 @@ class FakeSession:
             for i, (token_id, word) in enumerate(zip(answer_token_ids, words))
         )
         return ScoredText((*prompt, *answer), 0.21, 2, draft_lacks_features=True)
+
+    def lent(
+        self, request: DecodeRequest, stop: Event
+    ) -> AbstractContextManager[LentModels | None]:
+        """Two table models over twelve words."""
+        table = random_table(12, 1)
+        names = [
+            "The",
+            " sky",
+            "\n",
+            " <b>",
+            " blue",
+            " is",
+            " 東京",
+            " a",
+            " of",
+            " in",
+            ".",
+            " so",
+        ]
+        draft = TableRunner(table + random_table(12, 2, spread=0.8))
+        models = LentModels(
+            target=TableRunner(table),
+            draft=draft,
+            prompt_token_ids=(1, 2),
+            end_token_ids=frozenset(),
+            environment=ENVIRONMENT,
+            texts_of=lambda token_ids: dict(enumerate(names)),
+        )
+        return nullcontext(models)
 
     def _text(self, request: DecodeRequest) -> str:
         return request.prompt if "echo" in request.prompt else self.answer_text

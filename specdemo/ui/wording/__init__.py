@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from specdemo.ui.wording import charts, definitions, measuring, models, page, verdict, why
+from specdemo.ui.wording import charts, definitions, measuring, models, page, proof, verdict, why
 
 LANGUAGES: Final[dict[str, str]] = {"en": "English", "it": "Italiano"}
 DEFAULT_LANGUAGE: Final = "en"
@@ -21,6 +21,7 @@ _ROWS: Final = {
     **why.ROWS,
     **definitions.ROWS,
     **measuring.ROWS,
+    **proof.ROWS,
 }
 
 
