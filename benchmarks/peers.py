@@ -43,8 +43,9 @@ from specdemo.models.loading import (
     available_threads,
     load_pair,
 )
+from specdemo.session.environment import processor_name
 from specdemo.session.lane import Lane
-from specdemo.session.race import encode_prompt, processor_name, run_through, warm_up
+from specdemo.session.race import encode_prompt, run_through, warm_up
 from specdemo.session.request import DecodeRequest
 from specdemo.settings import read_settings
 from specdemo.trace import RunTrace

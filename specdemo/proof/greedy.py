@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import torch
 
@@ -19,7 +19,7 @@ from specdemo.trace import RunTrace
 TIE_GAP = 1e-5
 
 
-class Cause(str, Enum):
+class Cause(StrEnum):
     """Why two greedy answers part."""
 
     NUMERICAL_TIE = "numerical_tie"

@@ -6,16 +6,11 @@ forward pass at a time, whichever run's own compute clock is behind. Knows no sc
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
-from pathlib import Path
 from threading import Event
-
-import torch
 
 from specdemo.errors import InvalidRequestError, NotEnoughMemoryError, PromptTooLongError
 from specdemo.metrics import run_metrics
@@ -30,6 +25,7 @@ from specdemo.models.loading import (
 from specdemo.models.memory import reset_peak
 from specdemo.models.store import ModelStore
 from specdemo.models.tokenization import TokenTexts, prompt_pieces
+from specdemo.session.environment import describe
 from specdemo.session.lane import Lane
 from specdemo.session.lent import LentModels, lend
 from specdemo.session.request import DecodeRequest
@@ -305,29 +301,3 @@ def warm_up(pair: ModelPair) -> None:
         request = replace(warm_up_request, draft_source=source)
         for _ in race(pair, request, encode_prompt(pair, request), lambda: False):
             pass
-
-
-def describe(pair: ModelPair) -> Environment:
-    """What the run is measured on."""
-    packages = ("torch", "transformers", "numba", "gradio")
-    return Environment(
-        device=pair.spec.device,
-        processor=processor_name(),
-        num_threads=pair.num_threads,
-        precision=pair.spec.label,
-        pair=pair.spec.pair.title,
-        versions=(
-            ("python", platform.python_version()),
-            *((package, version(package)) for package in packages),
-        ),
-        gpu=torch.cuda.get_device_name() if pair.spec.device == "cuda" else None,
-    )
-
-
-def processor_name(cpu_info: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor as the system names it."""
-    if cpu_info.exists():
-        for line in cpu_info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()

@@ -25,8 +25,8 @@ from specdemo.proof import (
 from specdemo.proof.exact import exact_distribution, marginal
 from specdemo.proof.remembering import PassTree
 from specdemo.session import DecodeRequest, DecodeSession, LentModels
+from specdemo.session.environment import describe
 from specdemo.session.lent import lend
-from specdemo.session.race import describe
 from specdemo.settings import read_settings
 from tests.fakes import TableRunner, random_table
 from tests.session.test_race import hold, table_pair
