@@ -24,8 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from specdemo.metrics import RunMetrics, first_difference, run_metrics
 from specdemo.models.loading import LoadedSpec, ModelPair, load_pair
 from specdemo.session.lane import Lane
-from specdemo.session.race import encode_prompt, loaded_spec, run_through, warm_up
+from specdemo.session.race import encode_prompt, run_through, warm_up
 from specdemo.session.request import DecodeRequest
+from specdemo.session.specs import loaded_spec
 from specdemo.settings import read_settings
 from specdemo.trace import RunTrace
 from specdemo.ui.examples import applications

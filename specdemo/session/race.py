@@ -14,12 +14,10 @@ from threading import Event
 
 from specdemo.errors import InvalidRequestError, NotEnoughMemoryError, PromptTooLongError
 from specdemo.metrics import run_metrics
-from specdemo.models.catalog import find_pair, is_custom
 from specdemo.models.loading import (
     LoadedSpec,
     ModelPair,
     load_pair,
-    resolve_device,
     resolve_precision,
 )
 from specdemo.models.memory import reset_peak
@@ -30,6 +28,7 @@ from specdemo.session.lane import Lane
 from specdemo.session.lent import LentModels, lend
 from specdemo.session.request import DecodeRequest
 from specdemo.session.scored import ScoredText, draft_alone, score_answer
+from specdemo.session.specs import check_allowed, loaded_spec, spec_of
 from specdemo.settings import Settings
 from specdemo.trace import BestNormal, Environment, LaneSnapshot, Snapshot, Words
 
@@ -225,42 +224,6 @@ def turns(normal: Lane, speculative: Lane, order: str) -> Iterator[Lane]:
             if order == "one_after_another"
             else min(lanes, key=lambda lane: lane.trace.seconds)
         )
-
-
-def check_allowed(pair: str, settings: Settings) -> None:
-    """Raises unless the pair is in the catalogue or visitors may name their own."""
-    if is_custom(pair) and not settings.allow_custom_models:
-        raise InvalidRequestError(
-            "This server runs only the pairs of its catalogue; choose one, or start your own copy "
-            "with SPECDEMO_ALLOW_CUSTOM_MODELS=1."
-        )
-
-
-def loaded_spec(
-    pair: str,
-    precision: str,
-    device: str,
-    quantize: str = "both",
-    double_quantization: bool = False,
-) -> LoadedSpec:
-    """What `auto` stands for on this machine; full precision has nothing to quantize."""
-    actual_device = resolve_device(device)
-    spec = LoadedSpec(find_pair(pair), actual_device, resolve_precision(precision, actual_device))
-    if not spec.is_quantized:
-        return spec
-    is_double = double_quantization and spec.precision == "nf4"
-    return replace(spec, quantize=quantize, double_quantization=is_double)
-
-
-def spec_of(request: DecodeRequest) -> LoadedSpec:
-    """The pair that a request runs on."""
-    return loaded_spec(
-        request.pair,
-        request.precision,
-        request.device,
-        request.quantize,
-        request.double_quantization,
-    )
 
 
 def run_through(stages: Generator[str, None, ModelPair]) -> ModelPair:

@@ -16,7 +16,7 @@ from specdemo.models.loading import (
     resolve_precision,
 )
 from specdemo.models.modules import end_token_ids
-from specdemo.session.race import loaded_spec
+from specdemo.session.specs import loaded_spec
 from tests.models.tiny import tiny_llama
 
 

@@ -58,6 +58,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> DecodeSession:
 def hold(session: DecodeSession, pair: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
     session._store._pair = pair
     monkeypatch.setattr(race_module, "loaded_spec", lambda *names: pair.spec)
+    monkeypatch.setattr(race_module, "spec_of", lambda request: pair.spec)
 
 
 def finish(session: DecodeSession, request: DecodeRequest, stop: Event | None = None) -> Snapshot:
