@@ -39,21 +39,13 @@ function saveButtons(key) {
 function save(item, kind) {
   if (!item.chart) return;
   const filename = `specdemo-${item.key}`;
-  if (kind === "CSV") return saveText(`${filename}.csv`, csv(item.chart.table));
+  if (kind === "CSV") return downloadBlob(`${filename}.csv`, new Blob([csv(item.chart.table)], { type: "text/csv" }));
   const { offsetWidth: width, offsetHeight: height } = item.plot;
   window.Plotly.downloadImage(item.plot, { format: kind.toLowerCase(), filename, width, height, scale: 2 });
 }
 
 const quoted = (cell) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 const csv = (table) => table.map((row) => row.map((cell) => quoted(String(cell ?? ""))).join(",")).join("\n") + "\n";
-
-function saveText(name, text) {
-  const link = make("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
 
 function tableOf(item) {
   const details = make("details", "sd-table");

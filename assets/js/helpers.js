@@ -45,3 +45,30 @@ const number = (value, digits) =>
       });
 
 const speedupText = (value) => (value ? `${number(value, 2)}×` : "–");
+
+// How one view tells another what happened in the browser alone.
+const announce = (name, detail) => window.dispatchEvent(new CustomEvent(name, { detail }));
+
+const copyText = async (text) => {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  // Browsers keep the clipboard from pages served over plain http, localhost excepted.
+  const field = make("textarea", "sd-unseen");
+  field.value = text;
+  root.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+};
+
+const download = (name, address) => {
+  const link = make("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+};
+
+const downloadBlob = (name, blob) => {
+  const address = URL.createObjectURL(blob);
+  download(name, address);
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+};

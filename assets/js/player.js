@@ -56,12 +56,15 @@ function readyPlayer() {
   player.end = player.moments.at(-1) ?? 0;
   player.now = player.end;
   drawPlayer();
+  announce("sd-run-ready", null);
 }
 
 function clearPlayer() {
   Object.assign(player, { now: Infinity, end: 0, moments: [], refusals: [], isPlaying: false });
   drawPlayer();
 }
+
+window.addEventListener("sd-seek", ({ detail }) => player.end && seek(detail));
 
 const momentAfter = (times) => times.find((time) => time > player.now + 1e-9) ?? player.end;
 const momentBefore = (times) => times.findLast((time) => time < player.now - 1e-9) ?? 0;
@@ -77,7 +80,7 @@ function show(time) {
   for (const item of Object.values(lanes)) showLane(item);
   drawPlayer();
   drawTotals();
-  window.dispatchEvent(new CustomEvent("sd-clock", { detail: player.now }));
+  announce("sd-clock", { now: player.now, end: player.end });
 }
 
 // Only the rounds between the last moment and this one change.

@@ -45,15 +45,13 @@ document.addEventListener("drop", (event) => {
 function handOver() {
   if (!props.value) return;
   const { name, data } = JSON.parse(props.value);
-  const link = make("a");
-  link.href = `data:application/gzip;base64,${data}`;
-  link.download = name;
-  link.click();
+  download(name, `data:application/gzip;base64,${data}`);
 }
 
 const drawWords = () => {
   const options = props.names.map((name) => {
-    const option = worded("option", "", `example_${name}`);
+    // A file that was given by hand goes by its own name.
+    const option = make("option", "", word(`example_${name}`) || name);
     option.value = name;
     return option;
   });

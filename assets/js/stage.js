@@ -110,8 +110,9 @@ function apply([kind, ...rest]) {
   actions[kind](...rest);
 }
 
-function run(id, prompt, isChat, turns) {
+function run(id, prompt, isChat, turns, recording) {
   view.run = { prompt, isChat, turns };
+  announce("sd-run-opened", recording);
   drawContext();
 }
 
@@ -265,20 +266,9 @@ function addTurn(parent, who, text) {
   relabel(turn);
 }
 
-// Browsers keep the clipboard from pages served over plain http, localhost excepted.
-function copyWithoutClipboard(text) {
-  const field = make("textarea", "sd-unseen");
-  field.value = text;
-  root.append(field);
-  field.select();
-  document.execCommand("copy");
-  field.remove();
-}
-
 async function copyAnswer(name) {
   const { answer, copy } = lanes[name];
-  if (navigator.clipboard) await navigator.clipboard.writeText(answer);
-  else copyWithoutClipboard(answer);
+  await copyText(answer);
   copy.textContent = word("copied");
   setTimeout(() => (copy.textContent = word("copy")), 1500);
 }

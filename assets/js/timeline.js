@@ -12,7 +12,7 @@ function buildTimeline(item) {
   item.plot.setAttribute("role", "group");
   item.plot.after(timeline.said);
   item.plot.addEventListener("keydown", stepRound);
-  window.addEventListener("sd-clock", ({ detail }) => markClock(detail));
+  window.addEventListener("sd-clock", ({ detail }) => markClock(detail.now));
   window.addEventListener("sd-token-chosen", ({ detail }) => markBlock(detail.lane, detail.round));
 }
 

@@ -62,14 +62,14 @@ def speed_table(lanes: Lanes, words: Words) -> Table:
         times = metrics.token_times(lane_snapshot.trace)
         rows += [
             (words[f"lane_{lane}"], rounded(times[i]), i + 1, rounded((i + 1) / times[i]))
-            for i in _shown(times)
+            for i in round_ends(times)
             if times[i]
         ]
     return (head, *rows)
 
 
 def _line(lane: str, times: Sequence[float], words: Words, *, is_mean: bool) -> dict[str, Any]:
-    chosen = _shown(times)
+    chosen = round_ends(times)
     if is_mean:
         rates = [metrics.ratio(index + 1, times[index]) for index in chosen]
         name = words["chart_mean"]
@@ -89,7 +89,7 @@ def _line(lane: str, times: Sequence[float], words: Words, *, is_mean: bool) -> 
     }
 
 
-def _shown(times: Sequence[float]) -> list[int]:
+def round_ends(times: Sequence[float]) -> list[int]:
     """Tokens of one round arrive together: the round's last one stands for all, thinned."""
     ends = [i for i, when in enumerate(times) if i + 1 == len(times) or times[i + 1] > when]
     return [ends[i] for i in thinned(len(ends))]

@@ -10,10 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from specdemo.cli import bench, models, run, score, verify
+from specdemo.cli import bench, models, replay, run, score, verify
 from specdemo.errors import SpecdemoError
 
-_COMMANDS = (run, bench, score, verify, models)
+_COMMANDS = (run, bench, score, verify, models, replay)
 
 
 def parser() -> argparse.ArgumentParser:

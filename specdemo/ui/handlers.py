@@ -184,7 +184,7 @@ class Handlers:
         reader = self._recordings.get(name)
         if reader is None:
             return Update(status=status("error", "recording_unknown"))
-        return self._shown(session_hash, reader, language)
+        return self._shown(session_hash, reader, language, name)
 
     def open_recording(self, session_hash: str | None, encoded: str, language: str) -> Update:
         """A recorded run that the visitor opened, whole, or a sentence that says what is wrong."""
@@ -196,7 +196,11 @@ class Handlers:
         return to_save(snapshot) if snapshot else ""
 
     def _shown(
-        self, session_hash: str | None, read: Callable[[], TraceFile], language: str
+        self,
+        session_hash: str | None,
+        read: Callable[[], TraceFile],
+        language: str,
+        name: str = "",
     ) -> Update:
         visitor = self.visitors.enter(session_hash)
         if visitor.is_running:
@@ -206,7 +210,7 @@ class Handlers:
         except SpecdemoError as error:
             return Update(status=said("error", str(error)))
         visitor.last_snapshot = trace_file.snapshot
-        return shown_recording(trace_file, language)
+        return shown_recording(trace_file, language, name)
 
     def verdict(self, session_hash: str | None, place: TokenPlace | None, language: str) -> str:
         """How a token of this visitor's run was judged."""

@@ -7,15 +7,18 @@ from dataclasses import dataclass, fields
 import gradio as gr
 
 from specdemo.settings import Limits
+from specdemo.ui.comparison import comparison_view
 from specdemo.ui.examples import Application, applications
 from specdemo.ui.form import CUSTOM, DEFAULTS, MODELS, PRECISIONS
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
+from specdemo.ui.learn_tab import draw_learn_tab
 from specdemo.ui.live_chart import live_chart
 from specdemo.ui.measuring_tabs import MeasuringTabs, draw_measuring_tabs
 from specdemo.ui.recordings import Recordings, recordings_view
 from specdemo.ui.settings_fields import SettingsFields, draw_settings
 from specdemo.ui.token_stream import token_stream
+from specdemo.ui.tools import tools_view
 from specdemo.ui.verdict import verdict_view
 from specdemo.ui.wording import DEFAULT_LANGUAGE, LANGUAGES
 
@@ -28,6 +31,9 @@ class ModelFields:
     custom_row: gr.Row
     custom_target: gr.Textbox
     custom_draft: gr.Textbox
+
+
+TABS = ("race", "benchmark", "score", "learn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,7 @@ class Page:
     settings: SettingsFields
     status: gr.HTML
     recordings: gr.HTML
+    tools: gr.HTML
     stage: gr.HTML
     verdict: gr.HTML
     environment: gr.HTML
@@ -54,8 +61,11 @@ class Page:
     ask: gr.Button
     charts: gr.HTML
     precisions: gr.HTML
+    comparison: gr.HTML
     runs: gr.HTML
     measuring: MeasuringTabs
+    learn: gr.HTML
+    tabs: gr.Tabs
     conversation: gr.State
     to_start: gr.State
     listed_runs: gr.State
@@ -63,9 +73,7 @@ class Page:
     @property
     def form(self) -> list[gr.components.Component]:
         """The fields of `handlers.Form`, in its order."""
-        settings = [getattr(self.settings, field.name) for field in fields(self.settings)]
-        pair = [self.pair.models, self.pair.custom_target, self.pair.custom_draft]
-        return [self.prompt, self.precision, *settings, *pair]
+        return _form(self.prompt, self.precision, self.settings, self.pair)
 
 
 def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
@@ -77,7 +85,7 @@ def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
         models = _models(labels, allow_custom_models=allow_custom_models)
         precision, language = _choices_at_the_top(labels)
     pair = _custom_pair(labels, models)
-    with gr.Tabs(elem_id="sd-tabs"):
+    with gr.Tabs(elem_id="sd-tabs") as tabs:
         with labels.make(gr.Tab, {"label": "tab_race"}, id="race"):
             with gr.Row(elem_id="sd-ask"):
                 prompt = _prompt(labels)
@@ -87,14 +95,18 @@ def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
             with gr.Row(elem_id="sd-now"):
                 status = labels.adopt(json_view("status"))
                 recordings_row = labels.adopt(recordings_view(recordings))
+            form = _form(prompt, precision, settings, pair)
+            tools = labels.adopt(tools_view(form, recordings, TABS))
             stage = labels.adopt(token_stream())
             verdict = labels.adopt(verdict_view())
             follow_up, ask = _follow_up(labels)
             environment = labels.adopt(json_view("environment"))
             charts = labels.adopt(live_chart())
             precisions = labels.adopt(json_view("precisions"))
+            comparison = labels.adopt(comparison_view(recordings))
             runs = labels.adopt(json_view("runs"))
         measuring = draw_measuring_tabs(labels)
+        learn = draw_learn_tab(labels)
     return Page(
         labels=labels,
         language=language,
@@ -109,6 +121,7 @@ def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
         settings=settings,
         status=status,
         recordings=recordings_row,
+        tools=tools,
         stage=stage,
         verdict=verdict,
         environment=environment,
@@ -116,12 +129,24 @@ def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
         ask=ask,
         charts=charts,
         precisions=precisions,
+        comparison=comparison,
         runs=runs,
         measuring=measuring,
+        learn=learn,
+        tabs=tabs,
         conversation=gr.State(()),
         to_start=gr.State(False),
         listed_runs=gr.State(()),
     )
+
+
+def _form(
+    prompt: gr.Textbox, precision: gr.Dropdown, settings: SettingsFields, pair: ModelFields
+) -> list[gr.components.Component]:
+    options = [getattr(settings, field.name) for field in fields(settings)]
+    return [
+        prompt, precision, *options, pair.models, pair.custom_target, pair.custom_draft,
+    ]  # fmt: skip
 
 
 def _models(labels: Labels, *, allow_custom_models: bool) -> gr.Dropdown:

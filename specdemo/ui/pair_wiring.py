@@ -42,7 +42,8 @@ def wire_pair(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     blocks.load(load, **loading)
     for choice in (page.pair.models, page.precision, *rounding):
         choice.input(load, **loading)  # type: ignore[attr-defined]
-    page.pair.models.input(
+    # Also when a link chooses.
+    page.pair.models.change(
         lambda models: gr.update(visible=models == CUSTOM),
         inputs=page.pair.models,
         outputs=page.pair.custom_row,

@@ -13,6 +13,7 @@ from specdemo.ui.health import health_route
 from specdemo.ui.live_chart import PLOTLY_SCRIPT
 
 MAX_WAITING = 64
+_SHEETS = ("page", "classroom")
 _FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 _MONO_FONTS = ["ui-monospace", "Consolas", "monospace"]
 
@@ -61,8 +62,9 @@ def theme() -> gr.themes.Base:
 
 def stylesheet() -> str:
     """The palette as custom properties, then the page's own rules."""
-    rules = (ASSETS_FOLDER / "css" / "page.css").read_text(encoding="utf-8")
-    return "\n".join([_variables(":root", is_dark=False), _variables(".dark", is_dark=True), rules])
+    sheets = (ASSETS_FOLDER / "css" / f"{name}.css" for name in _SHEETS)
+    rules = [sheet.read_text(encoding="utf-8") for sheet in sheets]
+    return "\n".join([_variables(":root", is_dark=False), _variables(".dark", is_dark=True), *rules])
 
 
 def _variables(selector: str, *, is_dark: bool) -> str:

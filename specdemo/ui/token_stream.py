@@ -27,6 +27,7 @@ class Opening(NamedTuple):
     prompt: str
     is_chat: bool
     earlier_turns: tuple[tuple[str, str], ...] = ()
+    recording: str = ""
 
 
 class Chip(NamedTuple):
@@ -44,7 +45,7 @@ class Chip(NamedTuple):
 def token_stream() -> gr.HTML:
     """Both lanes, the comparison, the legend and the verdict of one token."""
     marks = {state: style.mark for state, style in STATE_STYLES.items()}
-    return json_view("stage", parts=("chips", "measures", "player"), marks=marks)
+    return json_view("stage", parts=("chips", "measures", "player", "picture"), marks=marks)
 
 
 class LaneLines:

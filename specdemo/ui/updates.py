@@ -54,12 +54,13 @@ def opening_of(request: DecodeRequest) -> Opening:
     return Opening(token_hex(4), request.prompt, request.is_chat, turns)
 
 
-def shown_recording(trace_file: TraceFile, language: str) -> Update:
+def shown_recording(trace_file: TraceFile, language: str, name: str = "") -> Update:
     """A recorded run as it stands when it is over, with where and when it was made."""
     snapshot = trace_file.snapshot
     settings = snapshot.settings
     turns = tuple((turn.role, turn.text) for turn in settings.history)
-    lines = StreamLines(Opening(token_hex(4), settings.prompt, settings.is_chat, turns))
+    opening = Opening(token_hex(4), settings.prompt, settings.is_chat, turns, name)
+    lines = StreamLines(opening)
     lines.add_tokens(snapshot)
     lines.add_totals(snapshot)
     made = {"processor": snapshot.environment.processor, "date": trace_file.recorded_at[:10]}

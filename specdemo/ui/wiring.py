@@ -13,6 +13,7 @@ import gradio as gr
 
 from specdemo.session import ChatTurn
 from specdemo.ui.api import add_endpoints
+from specdemo.ui.classroom_wiring import wire_classroom
 from specdemo.ui.form import PRECISIONS, Form, new_seed
 from specdemo.ui.handlers import Handlers, Session
 from specdemo.ui.json_view import encode
@@ -23,6 +24,7 @@ from specdemo.ui.measuring_tabs import wire_measuring_tabs
 from specdemo.ui.pair_wiring import DEVICE, wire_pair
 from specdemo.ui.proving import ProofHandlers
 from specdemo.ui.recordings import Recordings
+from specdemo.ui.tools import JS_WANTED_RECORDING
 from specdemo.ui.updates import ListedRun, Update, status
 from specdemo.ui.verdict import TokenPlace
 from specdemo.ui.wording import preferred_language, words
@@ -51,6 +53,7 @@ def build_page(
         _wire_visit(page, handlers, blocks)
         wire_pair(page, handlers, blocks)
         _wire_recordings(page, handlers, recordings, blocks)
+        wire_classroom(page, handlers, recordings)
         add_endpoints(blocks, session, DEVICE)
     return blocks
 
@@ -198,9 +201,9 @@ def _wire_recordings(
         data = str((event._data or {}).get("data"))
         return drawn(handlers.open_recording(request.session_hash, data, language), language)
 
-    def first(request: gr.Request) -> list[Any]:
+    def first(wanted: str, request: gr.Request) -> list[Any]:
         language = preferred_language(request.headers.get("accept-language", ""))
-        name = next(iter(recordings))
+        name = wanted if wanted in recordings else next(iter(recordings))
         # The status line belongs to the models, which load meanwhile.
         update = replace(handlers.recording(request.session_hash, name, language), status=None)
         return drawn(update, language)
@@ -223,7 +226,7 @@ def _wire_recordings(
         save, outputs=page.recordings, queue=False, show_progress="hidden"
     )
     if recordings:
-        blocks.load(first, **shown)
+        blocks.load(first, inputs=page.tools, js=JS_WANTED_RECORDING, **shown)
 
 
 def chosen_place(event: gr.EventData) -> TokenPlace | None:

@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-@pytest.mark.parametrize("command", ["run", "bench", "score", "verify", "models"])
+@pytest.mark.parametrize("command", ["run", "bench", "score", "verify", "models", "replay"])
 def test_every_command_explains_itself_with_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

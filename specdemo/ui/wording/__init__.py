@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from specdemo.ui.wording import charts, definitions, measuring, models, page, proof, verdict, why
+from specdemo.ui.wording import (
+    charts,
+    classroom,
+    definitions,
+    learn,
+    measuring,
+    models,
+    page,
+    proof,
+    verdict,
+    why,
+)
 
 LANGUAGES: Final[dict[str, str]] = {"en": "English", "it": "Italiano"}
 DEFAULT_LANGUAGE: Final = "en"
@@ -22,6 +33,8 @@ _ROWS: Final = {
     **definitions.ROWS,
     **measuring.ROWS,
     **proof.ROWS,
+    **learn.ROWS,
+    **classroom.ROWS,
 }
 
 

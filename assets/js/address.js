@@ -1,0 +1,93 @@
+// The page's state in the fragment of its address: it never leaves the browser unless it is shared.
+const LONGEST = 1000;
+const KEEP_MILLISECONDS = 300;
+const page = { fields: {}, tab: "", recording: "", at: null, isPresenter: false };
+const specs = Object.entries(props.fields);
+let wanted = null; // the moment that a link asks for, until its run is on screen
+let keepDue = 0;
+
+const isKnown = (spec, value) => {
+  if (spec.kind === "choice") return spec.values.includes(value);
+  if (spec.kind === "flag") return typeof value === "boolean";
+  if (spec.kind === "text") return value.length <= LONGEST;
+  const { least, most } = spec;
+  return Number.isFinite(value) && (least === null || value >= least) && (most === null || value <= most);
+};
+
+const typed = ({ kind }, text) => {
+  if (kind === "number") return text.trim() ? Number(text) : NaN;
+  return kind === "flag" ? { true: true, false: false }[text] : text;
+};
+
+function parsed(fragment) {
+  const given = new URLSearchParams(fragment.slice(1));
+  for (const [name, spec] of specs) {
+    const value = given.has(name) ? typed(spec, given.get(name)) : undefined;
+    if (value !== undefined && isKnown(spec, value)) page.fields[name] = value;
+  }
+  page.tab = props.tabs.includes(given.get("tab")) ? given.get("tab") : "";
+  page.isPresenter = given.get("presenter") === "1";
+  const at = Number.parseFloat(given.get("at"));
+  wanted = Number.isFinite(at) && at >= 0 ? at : null;
+}
+
+function fragment() {
+  const state = new URLSearchParams();
+  for (const [name, spec] of specs) {
+    const value = page.fields[name] ?? spec.value;
+    if (value !== spec.value && value !== null && isKnown(spec, value)) state.set(name, value);
+  }
+  if (page.tab && page.tab !== props.tabs[0]) state.set("tab", page.tab);
+  if (page.recording && page.recording !== props.first) state.set("recording", page.recording);
+  if (page.at !== null) state.set("at", page.at.toFixed(3));
+  if (page.isPresenter) state.set("presenter", "1");
+  return String(state);
+}
+
+function write() {
+  keepDue = 0;
+  const state = fragment();
+  history.replaceState(history.state, "", location.pathname + location.search + (state && `#${state}`));
+}
+
+// Browsers refuse too many changes of the address in a short time.
+function keep() {
+  keepDue ||= setTimeout(write, KEEP_MILLISECONDS);
+}
+
+function showSize(isPresenter) {
+  page.isPresenter = isPresenter;
+  document.body.classList.toggle("sd-presenter", isPresenter);
+}
+
+function connectAddress() {
+  parsed(location.hash);
+  showSize(page.isPresenter);
+  // Gradio's own components are set and read by functions that the server names here.
+  window.specdemo = {
+    restored: () => specs.map(([name, spec]) => page.fields[name] ?? spec.value),
+    keepFields: (values) => {
+      specs.forEach(([name], index) => (page.fields[name] = values[index]));
+      keep();
+    },
+    keepTab: (tab) => {
+      page.tab = tab;
+      keep();
+    },
+  };
+  window.addEventListener("sd-run-opened", ({ detail }) => {
+    Object.assign(page, { recording: detail ?? "", at: null });
+    keep();
+  });
+  window.addEventListener("sd-run-ready", () => {
+    if (wanted !== null) announce("sd-seek", wanted);
+    wanted = null;
+  });
+  window.addEventListener("sd-clock", ({ detail: { now, end } }) => {
+    page.at = now < end ? now : null;
+    keep();
+  });
+  window.addEventListener("sd-tab-wanted", ({ detail }) => trigger("tab_wanted", { tab: detail }));
+  if (Object.keys(page.fields).length) trigger("fields_wanted", {});
+  if (page.tab) trigger("tab_wanted", { tab: page.tab });
+}

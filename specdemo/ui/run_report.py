@@ -1,0 +1,69 @@
+"""One run on one page for print. Knows no component and no formula."""
+
+from __future__ import annotations
+
+from specdemo import metrics
+from specdemo.report import Report, Table, render
+from specdemo.trace import Snapshot
+from specdemo.ui.claims import claims
+from specdemo.ui.comparison import key_figures
+from specdemo.ui.numerals import decimal
+from specdemo.ui.wording import words
+
+_ANSWER_CHARACTERS = 1_500
+
+
+def run_report(snapshot: Snapshot, language: str) -> str:
+    """The run's request, figures, answer and limits as one HTML document."""
+    spoken = words(language)
+    answer = snapshot.speculative.text
+    shown = answer[:_ANSWER_CHARACTERS] + ("…" if len(answer) > _ANSWER_CHARACTERS else "")
+    return render(
+        Report(
+            language=language,
+            title=f"{spoken['report_title']} – {spoken['title']}",
+            lead=(spoken["report_answer"].format(text=shown),),
+            tables=(lanes_table(snapshot, language), request_table(snapshot, language),
+                    claims_table(snapshot, language)),
+            notes=(spoken["report_rounds_note"],),
+        )
+    )  # fmt: skip
+
+
+def lanes_table(snapshot: Snapshot, language: str) -> Table:
+    """Both lanes beside each other."""
+    spoken = words(language)
+    rows = []
+    for lane in ("normal", "speculative"):
+        run = metrics.run_metrics(getattr(snapshot, lane).trace)
+        rows.append(
+            (
+                spoken[f"lane_{lane}"],
+                decimal(run.tokens_per_second, language, 1),
+                decimal(run.seconds, language, 2),
+                decimal(run.time_to_first_token_seconds, language, 3),
+                str(run.num_output_tokens),
+                str(run.num_rounds),
+                decimal(run.mean_acceptance_length, language, 2),
+            )
+        )
+    keys = ("report_rate", "report_seconds", "report_first_token", "compare_tokens",
+            "report_passes", "compare_tau")  # fmt: skip
+    header = ("", *(spoken[key] for key in keys))
+    return Table(spoken["report_figures"], header, tuple(rows))
+
+
+def request_table(snapshot: Snapshot, language: str) -> Table:
+    """What was asked, and what distinguishes the run."""
+    spoken = words(language)
+    rows = tuple((spoken[key], text) for key, text in key_figures(snapshot, language).items())
+    header = (spoken["report_measure"], spoken["report_value"])
+    return Table(spoken["report_request"], header, rows, num_labels=2)
+
+
+def claims_table(snapshot: Snapshot, language: str) -> Table:
+    """Claims and difficulties beside this run's own figures."""
+    spoken = words(language)
+    rows = tuple((claim.said, claim.own) for claim in claims(snapshot, language))
+    header = (spoken["claims_head_said"], spoken["claims_head_own"])
+    return Table(spoken["claims"], header, rows, num_labels=2)
