@@ -4,6 +4,7 @@ const KEEP_MILLISECONDS = 300;
 const page = { fields: {}, tab: "", recording: "", at: null, isPresenter: false };
 const specs = Object.entries(props.fields);
 let wanted = null; // the moment that a link asks for, until its run is on screen
+let isTabRestored = false;
 let keepDue = 0;
 
 const isKnown = (spec, value) => {
@@ -26,6 +27,7 @@ function parsed(fragment) {
     if (value !== undefined && isKnown(spec, value)) page.fields[name] = value;
   }
   page.tab = props.tabs.includes(given.get("tab")) ? given.get("tab") : "";
+  page.recording = props.names.includes(given.get("recording")) ? given.get("recording") : "";
   page.isPresenter = given.get("presenter") === "1";
   const at = Number.parseFloat(given.get("at"));
   wanted = Number.isFinite(at) && at >= 0 ? at : null;
@@ -39,7 +41,8 @@ function fragment() {
   }
   if (page.tab && page.tab !== props.tabs[0]) state.set("tab", page.tab);
   if (page.recording && page.recording !== props.first) state.set("recording", page.recording);
-  if (page.at !== null) state.set("at", page.at.toFixed(3));
+  const at = wanted ?? page.at;
+  if (at !== null) state.set("at", at.toFixed(3));
   if (page.isPresenter) state.set("presenter", "1");
   return String(state);
 }
@@ -79,15 +82,20 @@ function connectAddress() {
     Object.assign(page, { recording: detail ?? "", at: null });
     keep();
   });
-  window.addEventListener("sd-run-ready", () => {
-    if (wanted !== null) announce("sd-seek", wanted);
-    wanted = null;
-  });
+  window.addEventListener("sd-run-ready", restoreMoment);
   window.addEventListener("sd-clock", ({ detail: { now, end } }) => {
     page.at = now < end ? now : null;
     keep();
   });
   window.addEventListener("sd-tab-wanted", ({ detail }) => trigger("tab_wanted", { tab: detail }));
   if (Object.keys(page.fields).length) trigger("fields_wanted", {});
-  if (page.tab) trigger("tab_wanted", { tab: page.tab });
+  if (!props.first) restoreMoment();
+}
+
+// Only when its run is drawn: parts of a tab that is not open are not.
+function restoreMoment() {
+  if (wanted !== null) announce("sd-seek", wanted);
+  wanted = null;
+  if (page.tab && !isTabRestored) trigger("tab_wanted", { tab: page.tab });
+  isTabRestored = true;
 }

@@ -59,6 +59,7 @@ function compared({ rows, figure }) {
   box.append(worded("figcaption", "", "compare_speed_chart"), plot);
   sheet.replaceChildren(table, box);
   plot.setAttribute("aria-hidden", "true");
+  relabel(sheet);
   plotted(plot, figure);
 }
 

@@ -91,7 +91,13 @@ def lesson(snapshot: Snapshot) -> Lesson:
 
 def chosen_rounds(rounds: Rounds) -> Mapping[str, Round | None]:
     """For each step the round that shows it best: where it can, one round shows the first four."""
-    mixed = _first(rounds, _shows_all) or _first(rounds, _is_mixed)
+    told = tuple(filter(_is_a_models, rounds))
+    mixed = (
+        _first(told, _shows_all)
+        or _first(told, _is_mixed)
+        or _first(rounds, _shows_all)
+        or _first(rounds, _is_mixed)
+    )
     refused = mixed or _first(rounds, lambda r: _has(r, TokenOutcome.RESAMPLED))
     drafted = refused or _first(rounds, lambda r: bool(r.num_tested_tokens))
     return {
@@ -187,6 +193,11 @@ def _first(rounds: Rounds, suits: Callable[[Round], bool]) -> Round | None:
 
 def _has(finished: Round, outcome: TokenOutcome) -> bool:
     return any(token.outcome is outcome for token in finished.judged)
+
+
+def _is_a_models(finished: Round) -> bool:
+    """Whether a model drafted the tokens, so that each has odds to show."""
+    return all(t.source_position is None and t.looked_up_share is None for t in finished.judged)
 
 
 def _is_mixed(finished: Round) -> bool:

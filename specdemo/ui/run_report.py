@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from specdemo import metrics
 from specdemo.report import Report, Table, render
 from specdemo.trace import Snapshot
@@ -10,19 +12,20 @@ from specdemo.ui.comparison import key_figures
 from specdemo.ui.numerals import decimal
 from specdemo.ui.wording import words
 
-_ANSWER_CHARACTERS = 1_500
+_MAX_CHARACTERS = 1_500
 
 
 def run_report(snapshot: Snapshot, language: str) -> str:
     """The run's request, figures, answer and limits as one HTML document."""
     spoken = words(language)
-    answer = snapshot.speculative.text
-    shown = answer[:_ANSWER_CHARACTERS] + ("…" if len(answer) > _ANSWER_CHARACTERS else "")
     return render(
         Report(
             language=language,
             title=f"{spoken['report_title']} – {spoken['title']}",
-            lead=(spoken["report_answer"].format(text=shown),),
+            lead=(
+                spoken["report_prompt"].format(text=_cut(snapshot.settings.prompt)),
+                spoken["report_answer"].format(text=_cut(snapshot.speculative.text)),
+            ),
             tables=(lanes_table(snapshot, language), request_table(snapshot, language),
                     claims_table(snapshot, language)),
             notes=(spoken["report_rounds_note"],),
@@ -54,11 +57,16 @@ def lanes_table(snapshot: Snapshot, language: str) -> Table:
 
 
 def request_table(snapshot: Snapshot, language: str) -> Table:
-    """What was asked, and what distinguishes the run."""
+    """What was asked and what distinguishes the run, in two columns of names and values."""
     spoken = words(language)
-    rows = tuple((spoken[key], text) for key, text in key_figures(snapshot, language).items())
-    header = (spoken["report_measure"], spoken["report_value"])
-    return Table(spoken["report_request"], header, rows, num_labels=2)
+    figures = key_figures(snapshot, language)
+    cells = [(spoken[key], text) for key, text in figures.items() if key != "compare_prompt"]
+    half = -(-len(cells) // 2)
+    pairs = zip_longest(cells[:half], cells[half:], fillvalue=("", ""))
+    header = (spoken["report_measure"], spoken["report_value"]) * 2
+    return Table(
+        spoken["report_request"], header, tuple((*a, *b) for a, b in pairs), num_labels=4
+    )
 
 
 def claims_table(snapshot: Snapshot, language: str) -> Table:
@@ -67,3 +75,7 @@ def claims_table(snapshot: Snapshot, language: str) -> Table:
     rows = tuple((claim.said, claim.own) for claim in claims(snapshot, language))
     header = (spoken["claims_head_said"], spoken["claims_head_own"])
     return Table(spoken["claims"], header, rows, num_labels=2)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"

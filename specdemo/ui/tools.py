@@ -18,7 +18,7 @@ from specdemo.ui.recordings import Recordings
 # The recording that a link names, before any view is drawn.
 JS_WANTED_RECORDING = """() => {
   const given = new URLSearchParams(location.hash.slice(1));
-  return [given.get("recording") ?? ""];
+  return given.get("recording") ?? "";
 }"""
 JS_RESTORE = "() => window.specdemo.restored()"
 JS_KEEP = "(...values) => { window.specdemo?.keepFields(values); return []; }"
@@ -32,6 +32,7 @@ def tools_view(
         "tools",
         parts=("address", "keyboard"),
         fields=dict(zip(Form._fields, map(field_spec, form), strict=True)),
+        names=list(recordings),
         first=next(iter(recordings), ""),
         tabs=list(tabs),
     )

@@ -75,6 +75,7 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "report_request": ("What was asked", "Che cosa è stato chiesto"),
     "report_measure": ("measure", "misura"),
     "report_value": ("value", "valore"),
+    "report_prompt": ("Prompt: {text}", "Testo: {text}"),
     "report_answer": ("Answer: {text}", "Risposta: {text}"),
     "report_seconds": ("Seconds", "Secondi"),
     "report_first_token": ("First token, s", "Primo token, s"),
