@@ -111,7 +111,7 @@ function buildPicture() {
   drawTokens(picture, shown);
   picture.y += 10;
   drawLegendLine(picture);
-  say(picture, document.querySelector(".sd-environment")?.firstChild?.textContent ?? "", 13, { colour: "quiet" });
+  say(picture, document.querySelector("p.sd-environment")?.textContent ?? "", 13, { colour: "quiet" });
   const height = Math.ceil(picture.y + 8);
   for (const node of [picture.svg, background]) node.setAttribute("height", height);
   picture.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);

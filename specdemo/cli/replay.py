@@ -44,11 +44,11 @@ def read(path: Path) -> TraceFile:
 
 def serve(name: str, trace_file: TraceFile) -> None:
     """The page, opened on the recording, until it is interrupted."""
-    # Gradio reads this on import: nothing of a visit leaves the machine.
+    # Gradio reads this on import, hence so late: nothing of a visit leaves the machine.
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-    from specdemo.ui.recordings import bundled_recordings
-    from specdemo.ui.serving import launch
-    from specdemo.ui.wiring import build_page
+    from specdemo.ui.recordings import bundled_recordings  # noqa: PLC0415
+    from specdemo.ui.serving import launch  # noqa: PLC0415
+    from specdemo.ui.wiring import build_page  # noqa: PLC0415
 
     settings = read_settings()
     page = build_page(

@@ -64,9 +64,7 @@ def request_table(snapshot: Snapshot, language: str) -> Table:
     half = -(-len(cells) // 2)
     pairs = zip_longest(cells[:half], cells[half:], fillvalue=("", ""))
     header = (spoken["report_measure"], spoken["report_value"]) * 2
-    return Table(
-        spoken["report_request"], header, tuple((*a, *b) for a, b in pairs), num_labels=4
-    )
+    return Table(spoken["report_request"], header, tuple((*a, *b) for a, b in pairs), num_labels=4)
 
 
 def claims_table(snapshot: Snapshot, language: str) -> Table:

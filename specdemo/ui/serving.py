@@ -64,7 +64,9 @@ def stylesheet() -> str:
     """The palette as custom properties, then the page's own rules."""
     sheets = (ASSETS_FOLDER / "css" / f"{name}.css" for name in _SHEETS)
     rules = [sheet.read_text(encoding="utf-8") for sheet in sheets]
-    return "\n".join([_variables(":root", is_dark=False), _variables(".dark", is_dark=True), *rules])
+    return "\n".join(
+        [_variables(":root", is_dark=False), _variables(".dark", is_dark=True), *rules]
+    )
 
 
 def _variables(selector: str, *, is_dark: bool) -> str:

@@ -44,7 +44,7 @@ def state(page: Page) -> dict[str, str]:
 def learn(page: Page) -> Locator:
     page.get_by_role("tab", name="Learn").click()
     view = page.locator(".sd-learn")
-    expect(view.get_by_role("heading", name="Claims and limits")).to_be_visible()
+    expect(view.get_by_role("heading", name="Claims and limits")).to_be_visible(timeout=MINUTES)
     return view
 
 

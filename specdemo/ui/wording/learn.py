@@ -69,7 +69,10 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Nessun turno di questa corsa ha tenuto tutta la bozza, quindi nessun omaggio; scegli un'altra corsa.",
     ),
     # predictions
-    "learn_predict": ("Predict: will this token be accepted?", "Prevedi: questo token sarà accettato?"),
+    "learn_predict": (
+        "Predict: will this token be accepted?",
+        "Prevedi: questo token sarà accettato?",
+    ),
     "learn_no_question": (
         "No draft token was judged in this run, so there is nothing to predict.",
         "In questa corsa nessun token di bozza è stato giudicato: non c'è nulla da prevedere.",
