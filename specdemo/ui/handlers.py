@@ -5,17 +5,16 @@ Knows no component, no HTML and no formula.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from threading import Event
 from types import MappingProxyType
 from typing import Protocol
 
-from specdemo import benchmark, metrics, proof, scoring
+from specdemo import benchmark, proof, scoring
 from specdemo.errors import SpecdemoError
 from specdemo.session import ChatTurn, DecodeRequest
 from specdemo.settings import Limits
@@ -27,6 +26,7 @@ from specdemo.ui.pace import Pace
 from specdemo.ui.pacing import Pacer, Ticker
 from specdemo.ui.precision_change import compared, precision_run, precisions_value
 from specdemo.ui.recordings import Recordings, opened, to_save
+from specdemo.ui.run_log import log_run
 from specdemo.ui.token_stream import StreamLines
 from specdemo.ui.updates import (
     ListedRun,
@@ -276,17 +276,6 @@ class Handlers:
             finished = finished_update(request, snapshot, lines, language, runs)
             yield replace(finished, precisions=precisions_value(pairs))
             log_run(request, snapshot)
-
-
-def log_run(request: DecodeRequest, snapshot: Snapshot) -> None:
-    """One line for each run, as JSON; of the prompt only its length."""
-    told = asdict(request) | {"prompt": len(request.prompt), "history": len(request.history)}
-    told["system_prompt"] = len(request.system_prompt)
-    for name, lane in (("normal", snapshot.normal), ("speculative", snapshot.speculative)):
-        run = metrics.run_metrics(lane.trace)
-        told[name] = {"tokens": run.num_output_tokens, "seconds": run.seconds,
-                      "finish_reason": run.finish_reason}  # fmt: skip
-    _LOGGER.info("run %s", json.dumps(told))
 
 
 def paced(run: Iterator[Snapshot], visitor: Visitor) -> Iterator[Snapshot]:

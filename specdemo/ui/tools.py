@@ -46,7 +46,7 @@ def wire_tools(
     """Keep the address up to date with the form and the tabs, and set both from it."""
     gr.on([field.change for field in form], None, inputs=list(form), js=JS_KEEP)  # type: ignore[attr-defined]
     view.fields_wanted(None, outputs=list(form), js=JS_RESTORE)
-    for tab in tabs.children:
+    for tab in (child for child in tabs.children if isinstance(child, gr.Tab)):
         tab.select(None, js=f"() => {{ window.specdemo?.keepTab('{tab.id}'); return []; }}")
     view.tab_wanted(_tab_of, outputs=tabs, queue=False, show_progress="hidden")
 

@@ -65,6 +65,15 @@ def verdict_view() -> gr.HTML:
     return json_view("verdict", parts=("chips",), marks=marks)
 
 
+def chosen_place(event: gr.EventData) -> TokenPlace | None:
+    """The token that the page says was chosen; whatever else it says is nowhere."""
+    match event._data:
+        case {"lane": "normal" | "speculative" as lane, "round": int(index), "position": int(at)}:
+            return TokenPlace(lane, index, at)
+        case _:
+            return None
+
+
 def verdict_value(snapshot: Snapshot | None, place: TokenPlace | None, language: str) -> str:
     """The component's value; empty where there is no such token."""
     found = snapshot and place and find(snapshot, place)

@@ -26,7 +26,7 @@ from specdemo.ui.proving import ProofHandlers
 from specdemo.ui.recordings import Recordings
 from specdemo.ui.tools import JS_WANTED_RECORDING
 from specdemo.ui.updates import ListedRun, Update, status
-from specdemo.ui.verdict import TokenPlace
+from specdemo.ui.verdict import chosen_place
 from specdemo.ui.wording import preferred_language, words
 
 _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
@@ -227,15 +227,6 @@ def _wire_recordings(
     )
     if recordings:
         blocks.load(first, inputs=page.tools, js=JS_WANTED_RECORDING, **shown)
-
-
-def chosen_place(event: gr.EventData) -> TokenPlace | None:
-    """The token that the page says was chosen; whatever else it says is nowhere."""
-    match event._data:
-        case {"lane": "normal" | "speculative" as lane, "round": int(index), "position": int(at)}:
-            return TokenPlace(lane, index, at)
-        case _:
-            return None
 
 
 def _on_the_device(page: Page) -> dict[str, Any]:
