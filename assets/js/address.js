@@ -2,7 +2,7 @@
 const LONGEST = 1000;
 const KEEP_MILLISECONDS = 300;
 const page = { fields: {}, tab: "", recording: "", at: null, isPresenter: false };
-const specs = Object.entries(props.fields);
+const specs = Object.entries(fixed.fields);
 let wanted = null; // the moment that a link asks for, until its run is on screen
 let isTabRestored = false;
 let keepDue = 0;
@@ -26,8 +26,8 @@ function parsed(fragment) {
     const value = given.has(name) ? typed(spec, given.get(name)) : undefined;
     if (value !== undefined && isKnown(spec, value)) page.fields[name] = value;
   }
-  page.tab = props.tabs.includes(given.get("tab")) ? given.get("tab") : "";
-  page.recording = props.names.includes(given.get("recording")) ? given.get("recording") : "";
+  page.tab = fixed.tabs.includes(given.get("tab")) ? given.get("tab") : "";
+  page.recording = fixed.names.includes(given.get("recording")) ? given.get("recording") : "";
   page.isPresenter = given.get("presenter") === "1";
   const at = Number.parseFloat(given.get("at"));
   wanted = Number.isFinite(at) && at >= 0 ? at : null;
@@ -39,8 +39,8 @@ function fragment() {
     const value = page.fields[name] ?? spec.value;
     if (value !== spec.value && value !== null && isKnown(spec, value)) state.set(name, value);
   }
-  if (page.tab && page.tab !== props.tabs[0]) state.set("tab", page.tab);
-  if (page.recording && page.recording !== props.first) state.set("recording", page.recording);
+  if (page.tab && page.tab !== fixed.tabs[0]) state.set("tab", page.tab);
+  if (page.recording && page.recording !== fixed.first) state.set("recording", page.recording);
   const at = wanted ?? page.at;
   if (at !== null) state.set("at", at.toFixed(3));
   if (page.isPresenter) state.set("presenter", "1");
@@ -89,7 +89,7 @@ function connectAddress() {
   });
   window.addEventListener("sd-tab-wanted", ({ detail }) => trigger("tab_wanted", { tab: detail }));
   if (Object.keys(page.fields).length) trigger("fields_wanted", {});
-  if (!props.first) restoreMoment();
+  if (!fixed.first) restoreMoment();
 }
 
 // Only when its run is drawn: parts of a tab that is not open are not.

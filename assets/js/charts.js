@@ -76,7 +76,7 @@ function htmlTable(rows) {
 const isDark = () => document.body.classList.contains("dark");
 
 const recoloured = (node) => {
-  if (typeof node === "string") return (isDark() && props.dark[node]) || node;
+  if (typeof node === "string") return (isDark() && fixed.dark[node]) || node;
   if (Array.isArray(node)) return node.map(recoloured);
   if (node === null || typeof node !== "object") return node;
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, recoloured(value)]));
@@ -87,10 +87,10 @@ const themed = (layout, isZoomable) => {
   const ink = style.color;
   const grid = style.getPropertyValue("--sd-line").trim();
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
-  const fixed = isZoomable ? {} : { fixedrange: true };
+  const still = isZoomable ? {} : { fixedrange: true };
   const styledAxes = axes.map((key) => [
     key,
-    { gridcolor: grid, linecolor: grid, zerolinecolor: grid, ...fixed, ...layout[key] },
+    { gridcolor: grid, linecolor: grid, zerolinecolor: grid, ...still, ...layout[key] },
   ]);
   return {
     ...layout,

@@ -6,8 +6,8 @@ function chipNode(state, text, key = "") {
   const chip = make("span", `sd-chip is-${state}`);
   const [, space, rest] = /^( ?)(.*)$/s.exec(text);
   const body = make("span", "sd-body");
-  if (props.marks[state]) {
-    const mark = make("i", "sd-mark", props.marks[state]);
+  if (fixed.marks[state]) {
+    const mark = make("i", "sd-mark", fixed.marks[state]);
     mark.setAttribute("aria-hidden", "true");
     body.append(mark);
   }

@@ -1,5 +1,5 @@
 // Another run beside the one on screen. It is compared anew when another run comes on screen.
-darkColours = props.dark;
+darkColours = fixed.dark;
 const LARGEST = 8_000_000;
 const choice = make("select");
 const opener = make("input", "sd-unseen");
@@ -15,7 +15,7 @@ choice.setAttribute("aria-labelledby", "sd-compare-title");
 const title = worded("h2", "", "compare");
 title.id = "sd-compare-title";
 const bar = make("div", "sd-recordings");
-bar.append(title, ...(props.names.length ? [choice] : []), openButton, opener);
+bar.append(title, ...(fixed.names.length ? [choice] : []), openButton, opener);
 root.append(bar, sheet);
 
 const ask = (event, detail) => {
@@ -71,7 +71,7 @@ function draw() {
 }
 
 const drawWords = () => {
-  const options = props.names.map((name) => {
+  const options = fixed.names.map((name) => {
     const option = make("option", "", word(`example_${name}`) || name);
     option.value = name;
     return option;

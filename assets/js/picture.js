@@ -70,7 +70,7 @@ function drawTokens(picture, chips) {
 function drawLegendLine(picture) {
   let x = PICTURE.margin;
   for (const state of ["accepted", "rejected", "untested", "resampled", "bonus"]) {
-    const token = { state, mark: props.marks[state] ?? "", text: word(`state_${state}`) };
+    const token = { state, mark: fixed.marks[state] ?? "", text: word(`state_${state}`) };
     const width = tokenWidth(token);
     drawToken(picture, token, x, picture.y, width);
     x += width + 16;

@@ -10,7 +10,7 @@ opener.setAttribute("aria-hidden", "true");
 for (const button of [openButton, saveButton]) button.type = "button";
 const label = make("label");
 label.append(worded("span", "", "recordings"), choice);
-if (props.names.length) root.append(label);
+if (fixed.names.length) root.append(label);
 root.append(openButton, opener, saveButton);
 
 choice.addEventListener("change", () => {
@@ -49,7 +49,7 @@ function handOver() {
 }
 
 const drawWords = () => {
-  const options = props.names.map((name) => {
+  const options = fixed.names.map((name) => {
     // A file that was given by hand goes by its own name.
     const option = make("option", "", word(`example_${name}`) || name);
     option.value = name;

@@ -22,21 +22,29 @@ def encode(value: object) -> str:
 
 
 def json_view(
-    name: str, *, value: str = "", parts: tuple[str, ...] = (), view_id: str = "", **props: Any
+    name: str,
+    *,
+    value: str = "",
+    parts: tuple[str, ...] = (),
+    view_id: str = "",
+    head: str | None = None,
+    **fixed: Any,
 ) -> gr.HTML:
     """A view drawn by `assets/js/NAME.js` and its parts; `view_id` tells two of a kind apart.
 
-    Its words can be replaced through the property `words`.
+    Its words can be replaced through the property `words`. What is `fixed` stands in the script
+    itself: a property is lost when another one changes before the view's tab was ever opened.
     """
+    scripts = (f"const fixed = {encode(fixed)};", *map(_script, ("helpers", *parts, name)))
     return gr.HTML(
         value=value,
         html_template=f'<div class="sd-{name}"></div>',
-        js_on_load="\n".join(map(_script, ("helpers", *parts, name))),
+        js_on_load="\n".join(scripts),
+        head=head,
         apply_default_css=False,
         elem_id=f"sd-{view_id or name}",
         words=dict(words(DEFAULT_LANGUAGE)),
         language=DEFAULT_LANGUAGE,
-        **props,
     )
 
 
