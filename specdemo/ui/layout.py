@@ -33,7 +33,7 @@ class ModelFields:
     custom_draft: gr.Textbox
 
 
-TABS = ("race", "benchmark", "score", "learn")
+TABS = ("race", "benchmark", "score", "proof", "learn")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ REASON = "The bundled model file is missing from assets/models; clone the reposi
 class NoModel(FakeSession):
     """A machine without the models."""
 
-    def load(self, pair: str, precision: str, device: str) -> Iterator[str]:
+    def load(self, *names: object) -> Iterator[str]:
         yield "Looking for the models …"
         raise ModelLoadError(REASON)
 
