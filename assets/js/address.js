@@ -74,6 +74,8 @@ function connectAddress() {
       keep();
     },
     keepTab: (tab) => {
+      // The page opens its first tab by itself, before the one that a link wants.
+      if (page.tab && !isTabRestored) return;
       page.tab = tab;
       keep();
     },

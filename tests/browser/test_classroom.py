@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from specdemo import metrics
 from specdemo.trace_file import dump
 from specdemo.ui.recordings import bundled_recordings
 from tests.browser.test_page import HOSTILE, MINUTES, lane
@@ -86,7 +87,7 @@ def test_a_link_restores_the_state_in_a_fresh_browser_profile(
     fresh.get_by_role("button", name="Settings").click()
     expect(fresh.get_by_label("Seed")).to_have_value("77")
     expect(fresh.get_by_label("completion").first).to_be_checked()
-    fresh.wait_for_url(re.compile("recording=code"))
+    fresh.wait_for_url(lambda url: "recording=code" in url and "tab=" not in url)
     assert state(fresh) == {k: v for k, v in state(opened).items() if k != "tab"}
     assert not [url for url in requests if "100" in url and "prompt" in url]
     fresh.context.close()
@@ -128,7 +129,8 @@ def test_a_lesson_walks_through_the_run_on_screen(opened: Page) -> None:
     expect(hidden).to_have_count(0)
     expect(view.locator(".sd-learn-verdict")).to_contain_text(re.compile(r"The draw 0\.\d\d\d was"))
     task = view.locator(".sd-learn-task").first
-    task.get_by_role("textbox").fill("1,46")
+    run = metrics.run_metrics(bundled_recordings()["game"]().snapshot.speculative.trace)
+    task.get_by_role("textbox").fill(f"{run.mean_acceptance_length:.2f}".replace(".", ","))
     task.get_by_role("button", name="Check").click()
     expect(task.get_by_role("status")).to_contain_text("Right")
     view.get_by_role("button", name="Show this round").click()
@@ -140,7 +142,7 @@ def test_two_runs_stand_side_by_side(opened: Page, tmp_path: Path) -> None:
     view.locator("select").select_option("code")
     expect(view.get_by_role("row", name="Tokens 84 9", exact=True)).to_be_visible()
     view.scroll_into_view_if_needed()
-    expect(view.locator(".sd-plot .js-line")).to_have_count(4)
+    expect(view.locator(".scatterlayer .js-line")).to_have_count(4)
     path = tmp_path / "other.json.gz"
     path.write_bytes(dump(recording(20)))
     view.locator("input").set_input_files(path)

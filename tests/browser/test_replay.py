@@ -171,7 +171,7 @@ def test_a_run_is_saved_and_opened_again(opened: Page, tmp_path: Path) -> None:
     waiting.value.save_as(saved)
     opened.get_by_label("Recorded runs").select_option("code")
     expect(lane(opened, "normal").locator(".sd-figure-tokens b")).to_have_text("9")
-    opened.locator(".sd-recordings input").set_input_files(saved)
+    opened.locator("#sd-recordings input").set_input_files(saved)
     expect(lane(opened, "normal").locator(".sd-figure-tokens b")).to_have_text("84")
     assert answer(opened, "speculative") == ANSWER
 
@@ -180,7 +180,7 @@ def test_a_run_is_saved_and_opened_again(opened: Page, tmp_path: Path) -> None:
     "data", [b"", b"{}", b"<script>alert(1)</script>", dump(recording(9))[:-20]]
 )
 def test_a_file_that_is_no_trace_is_one_sentence(opened: Page, data: bytes) -> None:
-    opened.locator(".sd-recordings input").set_input_files(
+    opened.locator("#sd-recordings input").set_input_files(
         {"name": "x.json.gz", "mimeType": "application/gzip", "buffer": data}
     )
     status = opened.locator(".sd-status-line[data-kind=error]")
