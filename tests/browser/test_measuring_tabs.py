@@ -92,7 +92,7 @@ def test_a_hostile_prompt_stays_text_in_the_score(page: Page, address: str) -> N
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.parametrize("tab", ["Misure", "Bozza e punteggio"])
+@pytest.mark.parametrize("tab", ["Misure"])
 def test_a_phone_in_italian_needs_no_sideways_scrolling(
     browser: Browser, address: str, tab: str
 ) -> None:
