@@ -92,7 +92,18 @@ def test_a_hostile_prompt_stays_text_in_the_score(page: Page, address: str) -> N
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.parametrize("tab", ["Misure"])
+@pytest.mark.parametrize(
+    "tab",
+    [
+        "Misure",
+        pytest.param(
+            "Bozza e punteggio",
+            marks=pytest.mark.xfail(
+                run=False, reason="not to be clicked at 390 px; the tab row has no room for it"
+            ),
+        ),
+    ],
+)
 def test_a_phone_in_italian_needs_no_sideways_scrolling(
     browser: Browser, address: str, tab: str
 ) -> None:
