@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from numba import njit
 from transformers import GPT2Config, LlamaConfig
 
+from specdemo.models import kernels
 from specdemo.models.compiled import CompiledRunner, Threads, compile_weights, quantize, supports
+from specdemo.models.kernels.dot import linear_block, operand
 from tests.models.tiny import tiny_llama, with_features
 
 THREADS = Threads(2)
@@ -30,7 +34,7 @@ def test_logits_and_hidden_states_are_those_of_transformers() -> None:
     assert torch.allclose(output.hidden, reference.hidden_states[-1][0], atol=2e-5)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8], ids=str)
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 8, 20])
 def test_a_rows_logits_do_not_depend_on_how_many_rows_are_in_the_pass(
     size: int, dtype: torch.dtype
@@ -143,4 +147,20 @@ def test_an_int8_pass_computes_with_the_rounded_weights() -> None:
             parameter.copy_(rounded * scales.unsqueeze(-1))
     hidden = model(torch.tensor([TOKEN_IDS]), output_hidden_states=True).hidden_states[-1][0]
     output = CompiledRunner(weights, 48, THREADS).forward(TOKEN_IDS, 0)
-    assert torch.allclose(output.hidden, hidden, atol=1e-4)
+    # The inputs of its products are rounded too, to 15 bits.
+    assert torch.allclose(output.hidden, hidden, atol=5e-3)
+
+
+def test_the_largest_sums_of_whole_numbers_do_not_overflow() -> None:
+    depth = 1536
+    weights, scales = quantize(torch.ones(kernels.BLOCK, depth))
+    matrix = (kernels.pack_rows(weights.numpy()), scales.numpy())
+    inputs = np.full((1, depth), 3.0, np.float32)
+    outputs = np.empty((1, kernels.BLOCK), np.float32)
+
+    @njit
+    def multiply(matrix, inputs, outputs):  # type: ignore[no-untyped-def]
+        linear_block(matrix, 0, operand(inputs, 1, matrix), 1, outputs, 0)
+
+    multiply(matrix, inputs, outputs)
+    assert np.allclose(outputs, 3.0 * depth, rtol=1e-4)

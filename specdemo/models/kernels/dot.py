@@ -1,6 +1,8 @@
 """Products of packed matrices with a few rows, in vector instructions. Knows no model.
 
 Each output number is one chain of fused multiply-adds in a fixed order, for any number of rows.
+Int8 weights meet inputs rounded to int16 and add up in int32, which is exact in any order and takes
+half the instructions.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from specdemo.compilation import njit
 
@@ -24,6 +26,9 @@ BLOCK = 4
 LANES = 8
 """Numbers in one vector operation: the depths of all matrices are multiples of it."""
 
+INT8_LANES = 16
+"""The same for int8 weights, which meet int16 inputs."""
+
 PAIR = 2
 """Rows of a matrix whose lanes lie in turn in memory, so that a block is read as one stream."""
 
@@ -33,12 +38,14 @@ NO_SCALES = np.empty(0, np.float32)
 _PREFETCH = 1024
 """How many weights ahead the memory is asked for; measured, the gain is flat around it."""
 
-_VECTOR = ir.VectorType(ir.FloatType(), LANES)
+_FLOATS = ir.VectorType(ir.FloatType(), LANES)
+_SUMS = ir.VectorType(ir.IntType(32), INT8_LANES // 2)
 
 
 def _load(builder, pointer, index, dtype):
-    """Eight numbers as float32, from float32, bfloat16 (as uint16) or int8."""
-    words = ir.VectorType(ir.IntType(32), LANES)
+    """A vector of float32 from float32 or bfloat16 (as uint16); of int32 from int16 or int8."""
+    lanes = INT8_LANES if dtype in (types.int8, types.int16) else LANES
+    words = ir.VectorType(ir.IntType(32), lanes)
     address = builder.gep(pointer, [index])
 
     def loaded(vector):
@@ -46,13 +53,34 @@ def _load(builder, pointer, index, dtype):
         return builder.load(builder.bitcast(address, vector.as_pointer()), align=width)
 
     if dtype == types.float32:
-        return loaded(_VECTOR)
-    integers = loaded(ir.VectorType(ir.IntType(dtype.bitwidth), LANES))
-    if dtype == types.int8:
-        return builder.sitofp(builder.sext(integers, words), _VECTOR)
+        return loaded(_FLOATS)
+    integers = loaded(ir.VectorType(ir.IntType(dtype.bitwidth), lanes))
+    if lanes == INT8_LANES:
+        return builder.sext(integers, words)
     # A bfloat16 is the upper half of a float32.
     sixteen = ir.Constant(words, [16] * LANES)
-    return builder.bitcast(builder.shl(builder.zext(integers, words), sixteen), _VECTOR)
+    return builder.bitcast(builder.shl(builder.zext(integers, words), sixteen), _FLOATS)
+
+
+def _lanes(builder, vector, chosen):
+    """Some lanes of a vector as a shorter one."""
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), list(chosen))
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def _fused_step(builder, loaded, values, total):
+    """total + loaded · values, rounded once."""
+    function_type = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
+    fma = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.fma.v{LANES}f32")
+    return builder.call(fma, [loaded, values, total])
+
+
+def _integer_step(builder, loaded, values, total):
+    """total + the products of neighbouring lanes: one instruction where the processor has it."""
+    products = builder.mul(loaded, values)
+    even = _lanes(builder, products, range(0, INT8_LANES, 2))
+    odd = _lanes(builder, products, range(1, INT8_LANES, 2))
+    return builder.add(total, builder.add(even, odd))
 
 
 def _prefetch(builder, pointer, index):
@@ -67,17 +95,13 @@ def _prefetch(builder, pointer, index):
 
 def _horizontal_sum(builder, vector):
     """The sum of the lanes, by halves: a fixed order."""
-    width = LANES
+    add = builder.fadd if vector.type == _FLOATS else builder.add
+    width = vector.type.count
     while width > 1:
         width //= 2
-        shape = ir.VectorType(ir.IntType(32), width)
-        low = ir.Constant(shape, list(range(width)))
-        high = ir.Constant(shape, list(range(width, 2 * width)))
-        undefined = ir.Constant(vector.type, ir.Undefined)
-        vector = builder.fadd(
-            builder.shuffle_vector(vector, undefined, low),
-            builder.shuffle_vector(vector, undefined, high),
-        )
+        low = _lanes(builder, vector, range(width))
+        high = _lanes(builder, vector, range(width, 2 * width))
+        vector = add(low, high)
     return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
 
@@ -97,16 +121,20 @@ def _dot_block(num_rows, num_outputs):
         depth = cgutils.unpack_tuple(builder, weights.shape)[1]
         width = cgutils.unpack_tuple(builder, out.shape)[1]
         index = ir.IntType(64)
+        is_integer = weights_type.dtype == types.int8
+        lanes, sums_type, add_products = (
+            (INT8_LANES, _SUMS, _integer_step) if is_integer else (LANES, _FLOATS, _fused_step)
+        )
 
         def offset(first, plus, stride):
             return builder.mul(builder.add(first, ir.Constant(index, plus)), stride)
 
-        lane_rows = [ir.Constant(index, j % PAIR * LANES) for j in range(num_outputs)]
+        lane_rows = [ir.Constant(index, j % PAIR * lanes) for j in range(num_outputs)]
         weight_rows = [
             builder.add(offset(n, j - j % PAIR, depth), lane) for j, lane in enumerate(lane_rows)
         ]
         input_rows = [offset(m, i, depth) for i in range(num_rows)]
-        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        zero = ir.Constant(sums_type, None)
         sums = [
             [cgutils.alloca_once_value(builder, zero) for _ in range(num_outputs)]
             for _ in range(num_rows)
@@ -114,10 +142,7 @@ def _dot_block(num_rows, num_outputs):
         for row in sums:
             for cell in row:
                 builder.store(zero, cell)
-        fma = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{LANES}f32"
-        )
-        steps = (ir.Constant(index, 0), depth, ir.Constant(index, LANES))
+        steps = (ir.Constant(index, 0), depth, ir.Constant(index, lanes))
         with cgutils.for_range_slice(builder, *steps, intp=index) as (k, _):
             step = builder.mul(k, ir.Constant(index, PAIR))
             for row in weight_rows[::PAIR]:
@@ -127,14 +152,16 @@ def _dot_block(num_rows, num_outputs):
                 for row in weight_rows
             ]
             for i, row in enumerate(input_rows):
-                values = _load(builder, inputs.data, builder.add(row, k), types.float32)
+                values = _load(builder, inputs.data, builder.add(row, k), inputs_type.dtype)
                 for j, loaded in enumerate(columns):
-                    total = builder.call(fma, [loaded, values, builder.load(sums[i][j])])
+                    total = add_products(builder, loaded, values, builder.load(sums[i][j]))
                     builder.store(total, sums[i][j])
         for i in range(num_rows):
             for j in range(num_outputs):
                 place = builder.add(offset(m, i, width), builder.add(column, ir.Constant(index, j)))
                 total = _horizontal_sum(builder, builder.load(sums[i][j]))
+                if is_integer:
+                    total = builder.sitofp(total, ir.FloatType())
                 builder.store(total, builder.gep(out.data, [place]))
         return context.get_dummy_value()
 
@@ -179,23 +206,61 @@ def _dot_rows(weights, block, inputs, num_rows, out, column):
             _dot_4x2(weights, n + 2, inputs, 4, out, column + 2)
 
 
+@njit(fastmath={"nnan", "nsz"})
+def _largest_magnitude(row):
+    """The largest absolute value of a row."""
+    largest = np.float32(0.0)
+    for value in row:
+        largest = max(largest, abs(value))
+    return largest
+
+
 @njit
-def linear_block(matrix, block, inputs, num_rows, out, column):
+def _rounded(inputs, num_rows):
+    """Inputs as int16 and the scale of each row: the finest whose sums of products fit 32 bits."""
+    depth = inputs.shape[1]
+    largest = np.float32(min(32767, (2**31 - 1) // (127 * depth)))
+    values = np.empty((num_rows, depth), np.int16)
+    scales = np.empty(num_rows, np.float32)
+    for row in range(num_rows):
+        scales[row] = max(_largest_magnitude(inputs[row]), np.float32(1e-30)) / largest
+        factor = np.float32(1.0) / scales[row]
+        for i in range(depth):
+            values[row, i] = np.int16(np.rint(inputs[row, i] * factor))
+    return values, scales
+
+
+def operand(inputs, num_rows, matrix):
+    """`inputs` in the numbers that the weights of `matrix` meet, and the scales of its rows."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(operand)
+def _operand(inputs, num_rows, matrix):
+    if matrix[0].dtype == types.int8:
+        return lambda inputs, num_rows, matrix: _rounded(inputs, num_rows)
+    return lambda inputs, num_rows, matrix: (inputs, NO_SCALES)
+
+
+@njit
+def linear_block(matrix, block, operand, num_rows, out, column):
     """Four outputs of a matrix for all rows, written from `column` on.
 
-    A matrix is its packed weights and, if they are int8, the scale of each of its rows.
+    A matrix is its packed weights and, if they are int8, the scale of each of its rows; so is an
+    operand, as made by `operand`.
     """
-    weights, scales = matrix
+    weights, weight_scales = matrix
+    inputs, input_scales = operand
     _dot_rows(weights, block, inputs, num_rows, out, column)
-    if len(scales):
+    if len(weight_scales):
         for row in range(num_rows):
             for i in range(BLOCK):
-                out[row, column + i] *= scales[block * BLOCK + i]
+                out[row, column + i] *= weight_scales[block * BLOCK + i] * input_scales[row]
 
 
 @njit
 def store_packed(row, position, packed):
-    """Write one row of a matrix that is packed as by `pack_rows`."""
+    """Write one row of a matrix of floats that is packed as by `pack_rows`."""
     depth = row.shape[0]
     flat = packed.reshape(packed.size)
     first = (position - position % PAIR) * depth + position % PAIR * LANES
@@ -206,5 +271,6 @@ def store_packed(row, position, packed):
 def pack_rows(matrix):
     """`matrix` (..., N, K) with the lanes of each pair of rows in turn, same shape, C order."""
     *batch, num_rows, depth = matrix.shape
-    pairs = matrix.reshape(*batch, num_rows // PAIR, PAIR, depth // LANES, LANES)
+    lanes = INT8_LANES if matrix.dtype == np.int8 else LANES
+    pairs = matrix.reshape(*batch, num_rows // PAIR, PAIR, depth // lanes, lanes)
     return np.ascontiguousarray(np.swapaxes(pairs, -3, -2)).reshape(matrix.shape)

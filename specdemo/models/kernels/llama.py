@@ -2,8 +2,9 @@
 
 A decoding pass on a CPU moves every weight once through the processor and does little with it, so
 its cost is the bytes of the weights. Weights may be float32, bfloat16 (kept as uint16) or int8;
-activations, sums and caches are float32 always. Each output number is one chain of fused
-multiply-adds in a fixed order, whatever the number of rows in the pass. Scoring a draft therefore
+activations, sums and caches are float32, but for products with int8 weights, which are whole
+numbers. Each output number is one chain of fused multiply-adds in a fixed order or an exact sum,
+whatever the number of rows in the pass. Scoring a draft therefore
 gives, bit for bit, the logits that one-token passes would give, in every weight precision.
 
 Knows no tokenizer, no sampling, no file; caches and weights are arrays owned by `compiled.py`.
@@ -20,7 +21,7 @@ import numpy as np
 from specdemo.compilation import njit
 from specdemo.engine.rows import exp
 from specdemo.models.kernels.barrier import share, wait_for_all
-from specdemo.models.kernels.dot import BLOCK, NO_SCALES, PAIR, linear_block, store_packed
+from specdemo.models.kernels.dot import BLOCK, NO_SCALES, PAIR, linear_block, operand, store_packed
 
 
 @njit
@@ -83,8 +84,9 @@ def _layer_of(matrices, layer):
 def _add_projection(matrix, first, last, inputs, num_rows, hidden):
     """hidden += what a matrix makes of `inputs`, for the blocks from `first` to `last`."""
     projected = np.empty((num_rows, BLOCK), np.float32)
+    factors = operand(inputs, num_rows, matrix)
     for block in range(first, last):
-        linear_block(matrix, block, inputs, num_rows, projected, 0)
+        linear_block(matrix, block, factors, num_rows, projected, 0)
         for row in range(num_rows):
             for i in range(BLOCK):
                 hidden[row, block * BLOCK + i] += projected[row, i]
@@ -110,7 +112,9 @@ def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotar
         queries[row] = qkv[row, head * size : (head + 1) * size] * scale
         _rotate(queries[row], rotary_cos[start + row], rotary_sin[start + row])
     for block in range(padded_end // BLOCK):
-        linear_block((keys, NO_SCALES), block, queries, num_rows, scores, block * BLOCK)
+        linear_block(
+            (keys, NO_SCALES), block, (queries, NO_SCALES), num_rows, scores, block * BLOCK
+        )
     for row in range(num_rows):
         length = start + row + 1
         _softmax(scores[row], length)
@@ -122,8 +126,9 @@ def _gate(matrix, first, last, inputs, num_rows, activated):
     """silu(gate) · up for the blocks from `first` to `last`, two of each in a block."""
     # A block at a time: whole rows lie 12 kB apart and would evict each other from the cache.
     gate_up = np.empty((num_rows, BLOCK), np.float32)
+    factors = operand(inputs, num_rows, matrix)
     for block in range(first, last):
-        linear_block(matrix, block, inputs, num_rows, gate_up, 0)
+        linear_block(matrix, block, factors, num_rows, gate_up, 0)
         for row in range(num_rows):
             for i in range(PAIR):
                 gate, up = gate_up[row, i], gate_up[row, PAIR + i]
@@ -174,8 +179,9 @@ def llama_pass(
     for layer in range(num_layers):
         _rms_norm(hidden, input_norms[layer], num_rows, epsilon, normed)
         matrix = _layer_of(qkv_matrices, layer)
+        factors = operand(normed, num_rows, matrix)
         for block in range(qkv_first, qkv_last):
-            linear_block(matrix, block, normed, num_rows, qkv, block * BLOCK)
+            linear_block(matrix, block, factors, num_rows, qkv, block * BLOCK)
         expected += num_threads
         wait_for_all(counter, expected)
 
@@ -222,8 +228,9 @@ def llama_pass(
     first, last = share(head_matrix[0].shape[0] // BLOCK, thread, num_threads)
     if num_logits > 0:
         judged = normed[num_rows - num_logits :]
+        factors = operand(judged, num_logits, head_matrix)
         for block in range(first, last):
-            linear_block(head_matrix, block, judged, num_logits, logits, block * BLOCK)
+            linear_block(head_matrix, block, factors, num_logits, logits, block * BLOCK)
     wait_for_all(counter, expected + num_threads)
     if thread == 0:
         hidden[:num_rows] = normed
