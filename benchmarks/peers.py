@@ -166,6 +166,7 @@ def methods(is_ours_only: bool) -> dict[str, Method]:
         "ours n-gram, fixed 4": ours(pair, "ngram", draft_length="fixed", num_draft_tokens=4),
         "ours hybrid, fixed 4": ours(pair, "hybrid", draft_length="fixed", num_draft_tokens=4),
         "ours hybrid, fixed 8": ours(pair, "hybrid", draft_length="fixed", num_draft_tokens=8),
+        "ours hybrid, fixed 12": ours(pair, "hybrid", draft_length="fixed", num_draft_tokens=12),
         "ours hybrid, heuristic": ours(pair, "hybrid", draft_length="heuristic"),
         "ours hybrid, confidence": ours(pair, "hybrid", draft_length="confidence"),
         "ours hybrid, adaptive": ours(pair, "hybrid", draft_length="adaptive"),

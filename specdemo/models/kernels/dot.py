@@ -173,8 +173,7 @@ def _dot_block(num_rows, num_outputs):
     return dot_block
 
 
-_dot_1x4, _dot_2x4, _dot_3x2 = _dot_block(1, 4), _dot_block(2, 4), _dot_block(3, 2)
-# From three rows on, two outputs at a time: 3 x 4 sums and operands overflow 16 registers.
+_dot_1x2, _dot_2x2, _dot_3x2 = _dot_block(1, 2), _dot_block(2, 2), _dot_block(3, 2)
 _dot_4x2, _dot_5x2, _dot_6x2 = _dot_block(4, 2), _dot_block(5, 2), _dot_block(6, 2)
 
 
@@ -183,9 +182,11 @@ def _dot_rows(weights, block, inputs, num_rows, out, column):
     """Four outputs of `inputs @ weights.T` for all rows, written from `column` on."""
     n = block * BLOCK
     if num_rows == 1:
-        _dot_1x4(weights, n, inputs, 0, out, column)
+        _dot_1x2(weights, n, inputs, 0, out, column)
+        _dot_1x2(weights, n + 2, inputs, 0, out, column + 2)
     elif num_rows == 2:
-        _dot_2x4(weights, n, inputs, 0, out, column)
+        _dot_2x2(weights, n, inputs, 0, out, column)
+        _dot_2x2(weights, n + 2, inputs, 0, out, column + 2)
     elif num_rows == 3:
         _dot_3x2(weights, n, inputs, 0, out, column)
         _dot_3x2(weights, n + 2, inputs, 0, out, column + 2)
