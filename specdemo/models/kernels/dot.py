@@ -11,6 +11,7 @@ from __future__ import annotations
 # numba compiles the functions below from their bytecode; its decorators carry no types.
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
@@ -31,6 +32,9 @@ INT8_LANES = 16
 
 PAIR = 2
 """Rows of a matrix whose lanes lie in turn in memory, so that a block is read as one stream."""
+
+MANY_REGISTERS = get_host_cpu_features().get("avx512vl", False)
+"""Whether the sums of eight rows fit into registers, so that weights are converted once for all."""
 
 NO_SCALES = np.empty(0, np.float32)
 """The scales of weights that are what they are."""
@@ -105,10 +109,10 @@ def _horizontal_sum(builder, vector):
     return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
 
-def _dot_block(num_rows, num_outputs):
-    """A compiled function `(weights, n, inputs, m, out, column)` that fills a block of `out`.
+def _dot_pair_of(num_rows):
+    """A compiled function `(weights, n, inputs, m, out, column)` that fills two columns of `out`.
 
-    out[m + i, column + j] = weights[n + j] · inputs[m + i] for i < num_rows, j < num_outputs.
+    out[m + i, column + j] = weights[n + j] · inputs[m + i] for i < num_rows and j < PAIR.
     `weights` is packed by `pack_rows`.
     """
 
@@ -129,27 +133,22 @@ def _dot_block(num_rows, num_outputs):
         def offset(first, plus, stride):
             return builder.mul(builder.add(first, ir.Constant(index, plus)), stride)
 
-        lane_rows = [ir.Constant(index, j % PAIR * lanes) for j in range(num_outputs)]
-        weight_rows = [
-            builder.add(offset(n, j - j % PAIR, depth), lane) for j, lane in enumerate(lane_rows)
-        ]
+        stream = builder.mul(n, depth)
         input_rows = [offset(m, i, depth) for i in range(num_rows)]
         zero = ir.Constant(sums_type, None)
         sums = [
-            [cgutils.alloca_once_value(builder, zero) for _ in range(num_outputs)]
-            for _ in range(num_rows)
+            [cgutils.alloca_once_value(builder, zero) for _ in range(PAIR)] for _ in range(num_rows)
         ]
         for row in sums:
             for cell in row:
                 builder.store(zero, cell)
         steps = (ir.Constant(index, 0), depth, ir.Constant(index, lanes))
         with cgutils.for_range_slice(builder, *steps, intp=index) as (k, _):
-            step = builder.mul(k, ir.Constant(index, PAIR))
-            for row in weight_rows[::PAIR]:
-                _prefetch(builder, weights.data, builder.add(row, step))
+            step = builder.add(stream, builder.mul(k, ir.Constant(index, PAIR)))
+            _prefetch(builder, weights.data, step)
             columns = [
-                _load(builder, weights.data, builder.add(row, step), weights_type.dtype)
-                for row in weight_rows
+                _load(builder, weights.data, builder.add(step, lane), weights_type.dtype)
+                for lane in (ir.Constant(index, 0), ir.Constant(index, lanes))
             ]
             for i, row in enumerate(input_rows):
                 values = _load(builder, inputs.data, builder.add(row, k), inputs_type.dtype)
@@ -157,7 +156,7 @@ def _dot_block(num_rows, num_outputs):
                     total = add_products(builder, loaded, values, builder.load(sums[i][j]))
                     builder.store(total, sums[i][j])
         for i in range(num_rows):
-            for j in range(num_outputs):
+            for j in range(PAIR):
                 place = builder.add(offset(m, i, width), builder.add(column, ir.Constant(index, j)))
                 total = _horizontal_sum(builder, builder.load(sums[i][j]))
                 if is_integer:
@@ -166,45 +165,39 @@ def _dot_block(num_rows, num_outputs):
         return context.get_dummy_value()
 
     @intrinsic
-    def dot_block(typingctx, weights, n, inputs, m, out, column):
+    def dot_pair(typingctx, weights, n, inputs, m, out, column):
         integer = types.intp
         return types.void(weights, integer, inputs, integer, out, integer), codegen
 
-    return dot_block
+    return dot_pair
 
 
-_dot_1x2, _dot_2x2, _dot_3x2 = _dot_block(1, 2), _dot_block(2, 2), _dot_block(3, 2)
-_dot_4x2, _dot_5x2, _dot_6x2 = _dot_block(4, 2), _dot_block(5, 2), _dot_block(6, 2)
+_dot_1, _dot_2, _dot_3, _dot_4, _dot_5, _dot_6, _dot_7, _dot_8 = map(_dot_pair_of, range(1, 9))
 
 
 @njit
-def _dot_rows(weights, block, inputs, num_rows, out, column):
-    """Four outputs of `inputs @ weights.T` for all rows, written from `column` on."""
-    n = block * BLOCK
+def _dot_pair(weights, n, inputs, num_rows, out, column):
+    """Two outputs of `inputs @ weights.T` for all rows, written from `column` on."""
     if num_rows == 1:
-        _dot_1x2(weights, n, inputs, 0, out, column)
-        _dot_1x2(weights, n + 2, inputs, 0, out, column + 2)
+        _dot_1(weights, n, inputs, 0, out, column)
     elif num_rows == 2:
-        _dot_2x2(weights, n, inputs, 0, out, column)
-        _dot_2x2(weights, n + 2, inputs, 0, out, column + 2)
+        _dot_2(weights, n, inputs, 0, out, column)
     elif num_rows == 3:
-        _dot_3x2(weights, n, inputs, 0, out, column)
-        _dot_3x2(weights, n + 2, inputs, 0, out, column + 2)
+        _dot_3(weights, n, inputs, 0, out, column)
     elif num_rows == 5:
-        _dot_5x2(weights, n, inputs, 0, out, column)
-        _dot_5x2(weights, n + 2, inputs, 0, out, column + 2)
+        _dot_5(weights, n, inputs, 0, out, column)
     elif num_rows == 6:
-        _dot_6x2(weights, n, inputs, 0, out, column)
-        _dot_6x2(weights, n + 2, inputs, 0, out, column + 2)
+        _dot_6(weights, n, inputs, 0, out, column)
+    elif num_rows == 7 and MANY_REGISTERS:
+        _dot_7(weights, n, inputs, 0, out, column)
+    elif num_rows == 8 and MANY_REGISTERS:
+        _dot_8(weights, n, inputs, 0, out, column)
     else:
-        _dot_4x2(weights, n, inputs, 0, out, column)
-        _dot_4x2(weights, n + 2, inputs, 0, out, column + 2)
+        _dot_4(weights, n, inputs, 0, out, column)
         if num_rows == 7:
-            _dot_3x2(weights, n, inputs, 4, out, column)
-            _dot_3x2(weights, n + 2, inputs, 4, out, column + 2)
+            _dot_3(weights, n, inputs, 4, out, column)
         elif num_rows == 8:
-            _dot_4x2(weights, n, inputs, 4, out, column)
-            _dot_4x2(weights, n + 2, inputs, 4, out, column + 2)
+            _dot_4(weights, n, inputs, 4, out, column)
 
 
 @njit(fastmath={"nnan", "nsz"})
@@ -252,7 +245,9 @@ def linear_block(matrix, block, operand, num_rows, out, column):
     """
     weights, weight_scales = matrix
     inputs, input_scales = operand
-    _dot_rows(weights, block, inputs, num_rows, out, column)
+    n = block * BLOCK
+    for pair in range(0, BLOCK, PAIR):
+        _dot_pair(weights, n + pair, inputs, num_rows, out, column + pair)
     if len(weight_scales):
         for row in range(num_rows):
             for i in range(BLOCK):
