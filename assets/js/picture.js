@@ -107,7 +107,7 @@ function buildPicture() {
   say(picture, view.run.prompt, 24, { weight: 650 });
   say(picture, figureLine(), 17, { colour: "quiet" });
   picture.y += 14;
-  const shown = [...lanes.speculative.text.querySelectorAll(".sd-round:not([data-when=future]) .sd-chip")];
+  const shown = [...lanes.speculative.text.querySelectorAll(".sd-round:not(.is-future) .sd-chip")];
   drawTokens(picture, shown);
   picture.y += 10;
   drawLegendLine(picture);

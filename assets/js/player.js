@@ -78,25 +78,49 @@ function seek(time) {
 function show(time) {
   player.now = Math.max(0, Math.min(player.end, time));
   for (const item of Object.values(lanes)) showLane(item);
+  lateDue ||= requestAnimationFrame(settleLate);
   drawPlayer();
   drawTotals();
   announce("sd-clock", { now: player.now, end: player.end });
 }
 
-// Only the rounds between the last moment and this one change.
+// Only rounds between the last moment and this one change: those around it at once, the others in the
+// frames that follow, so that no jump through a long run holds the page up.
+const NEAR_TOKENS = 400;
+
 function showLane(item) {
-  const landed = countUpTo(item.rounds, player.now);
-  const [first, last] = landed < item.landed ? [landed, item.landed] : [item.landed, landed];
-  for (let index = first; index < last; index += 1) {
-    item.rounds[index].group.dataset.when = index < landed ? "past" : "future";
-  }
-  if (item.pendingRound) item.pendingRound.group.dataset.when = item.pendingRound.landed <= player.now ? "past" : "future";
-  const next = item.rounds[landed];
-  item.pendingRound = next?.drafted <= player.now ? next : null;
-  if (item.pendingRound) item.pendingRound.group.dataset.when = "pending";
+  const { rounds, landed: before } = item;
+  const landed = countUpTo(rounds, player.now);
   item.landed = landed;
-  const seen = item.pendingRound ?? item.rounds[landed - 1];
+  item.late = [Math.min(item.late[0], before, landed), Math.max(item.late[1], before + 1, landed + 1)];
+  settle(item, landed - roundsNear(item), landed + roundsNear(item));
+  const seen = isDrafted(item, landed) ? rounds[landed] : rounds[landed - 1];
   if (seen) scrollInside(item.box, seen.group);
+}
+
+const isDrafted = ({ rounds }, index) => rounds[index]?.drafted <= player.now;
+
+const roundsNear = ({ rounds }) => Math.ceil((NEAR_TOKENS * rounds.length) / Math.max(1, rounds.at(-1)?.tokens ?? 1));
+
+function settle(item, first, last) {
+  for (const [offset, round] of item.rounds.slice(Math.max(0, first), Math.max(0, last)).entries()) {
+    const index = Math.max(0, first) + offset;
+    const waits = index === item.landed && isDrafted(item, index) ? " is-drafted" : " is-future";
+    const look = `sd-round${index < item.landed ? "" : waits}`;
+    if (round.group.className !== look) round.group.className = look;
+  }
+}
+
+let lateDue = 0;
+function settleLate() {
+  lateDue = 0;
+  for (const item of Object.values(lanes)) {
+    const [first, last] = item.late;
+    const next = Math.min(last, first + roundsNear(item));
+    settle(item, first, next);
+    item.late = next < last ? [next, last] : [Infinity, 0];
+    if (next < last) lateDue ||= requestAnimationFrame(settleLate);
+  }
 }
 
 function countUpTo(rounds, time) {
@@ -169,19 +193,17 @@ function totalsNow() {
   return { ...view.totals, normal, speculative, speedup, finished: false, best: null };
 }
 
-function laneNow(item) {
-  const over = item.rounds.slice(0, item.landed);
-  const sum = (key) => over.reduce((total, round) => total + round[key], 0);
-  const [tokens, tested, accepted] = [sum("tokens"), sum("tested"), sum("accepted")];
-  const seconds = Math.min(player.now, item.rounds.at(-1)?.landed ?? 0);
+function laneNow({ rounds, landed }) {
+  const { tokens, accepted, tested } = rounds[landed - 1] ?? { tokens: 0, accepted: 0, tested: 0 };
+  const seconds = Math.min(player.now, rounds.at(-1)?.landed ?? 0);
   return {
     tokens,
     seconds,
     tested,
     accepted,
     rate: tokens && seconds ? tokens / seconds : null,
-    first: over.length ? over[0].landed : null,
+    first: landed ? rounds[0].landed : null,
     alpha: tested ? accepted / tested : null,
-    tau: over.length ? tokens / over.length : null,
+    tau: landed ? tokens / landed : null,
   };
 }

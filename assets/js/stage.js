@@ -45,7 +45,7 @@ function lane(name) {
 }
 
 function emptyLane() {
-  return { answer: null, pending: [], rounds: [], landed: 0, pendingRound: null, keepsUp: true };
+  return { answer: null, pending: [], rounds: [], landed: 0, late: [Infinity, 0], keepsUp: true };
 }
 
 const lanes = { normal: lane("normal"), speculative: lane("speculative") };
@@ -142,7 +142,7 @@ function round(name, index, chips, [drafted, landed]) {
     if (isOutput(outcome) && outcome !== "normal") group.append(make("span", "sd-breaks", text.replace(/[^\n]/g, "")));
   });
   item.text.append(group);
-  item.rounds.push({ group, drafted, landed, ...countsOf(chips) });
+  item.rounds.push({ group, drafted, landed, ...countsOf(chips, item.rounds.at(-1)) });
   item.landed = item.rounds.length;
 }
 
@@ -175,15 +175,16 @@ function failed() {
   }
 }
 
-function countsOf(chips) {
+// Of all rounds up to this one, so that no moment of a replay has to add them up.
+function countsOf(chips, before = { tokens: 0, accepted: 0, tested: 0 }) {
   const sum = (...outcomes) => {
     const own = chips.filter(([, outcome]) => outcomes.includes(outcome));
     return own.reduce((total, [, , , count]) => total + count, 0);
   };
   return {
-    tokens: sum("accepted", "resampled", "bonus", "normal"),
-    accepted: sum("accepted"),
-    tested: sum("accepted", "rejected"),
+    tokens: before.tokens + sum("accepted", "resampled", "bonus", "normal"),
+    accepted: before.accepted + sum("accepted"),
+    tested: before.tested + sum("accepted", "rejected"),
     refused: sum("rejected") > 0,
   };
 }
@@ -223,8 +224,10 @@ window.addEventListener("sd-round-chosen", ({ detail }) => {
   markRound(detail)[0]?.focus({ preventScroll: true });
 });
 
+const isSeen = (chip) => chip.checkVisibility({ visibilityProperty: true });
+
 for (const item of Object.values(lanes)) {
-  const chips = () => [...item.text.querySelectorAll(".sd-chip")].filter((chip) => chip.offsetParent);
+  const chips = () => [...item.text.querySelectorAll(".sd-chip")].filter(isSeen);
   item.box.addEventListener("focusin", (event) => choose(event.target.closest?.(".sd-chip")));
   item.box.addEventListener("click", (event) => event.target.closest?.(".sd-text .sd-chip")?.focus());
   item.box.addEventListener("scroll", () => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -14,6 +15,7 @@ from specdemo.errors import ModelLoadError
 from specdemo.session import DecodeRequest
 from specdemo.trace import Snapshot
 from specdemo.trace_file import TraceFile, dump
+from tests import traces
 from tests.browser.test_page import MINUTES, answer, lane
 from tests.ui.fakes import ANSWER, FakeSession
 
@@ -41,7 +43,8 @@ def recording(max_new_tokens: int = 128) -> TraceFile:
 
 @pytest.fixture(scope="module")
 def address(serve: Callable[..., str]) -> str:
-    return serve(NoModel(), {"chat": recording, "code": lambda: recording(9)})
+    runs = {"chat": recording, "code": lambda: recording(9), "game": long_recording}
+    return serve(NoModel(), runs)
 
 
 @pytest.fixture
@@ -52,9 +55,20 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
+def long_recording() -> TraceFile:
+    """3,000 tokens: more than one frame of the browser can show or hide."""
+    snapshot = traces.race_of(traces.run(*"n" * 3000), traces.run(*["aab"] * 1000))
+    lanes = (
+        replace(lane, pieces=tuple((" word",) * len(r.judged) for r in lane.trace.rounds))
+        for lane in (snapshot.normal, snapshot.speculative)
+    )
+    normal, speculative = lanes
+    return TraceFile(replace(snapshot, normal=normal, speculative=speculative), "", "2026-12-01")
+
+
 def shown(page: Page, name: str) -> int:
     """How many rounds of a lane are on screen."""
-    return lane(page, name).locator(".sd-round:not([data-when=future])").count()
+    return lane(page, name).locator(".sd-round:not(.is-future)").count()
 
 
 def clock(page: Page) -> Locator:
@@ -98,7 +112,7 @@ def test_the_whole_replay_is_driven_by_keyboard(opened: Page) -> None:
 
 def test_a_draft_is_pending_before_its_verdicts_land_together(opened: Page) -> None:
     opened.get_by_role("button", name="To the start").click()
-    pending = lane(opened, "speculative").locator(".sd-round[data-when=pending]")
+    pending = lane(opened, "speculative").locator(".sd-round.is-drafted")
     for _ in range(12):
         if pending.count():
             break
@@ -145,6 +159,23 @@ def test_replay_keeps_the_recorded_clock(page: Page, address: str) -> None:
     page.get_by_role("button", name="Play").click()
     page.clock.run_for(1000)
     assert seconds(page) - paused == pytest.approx(0.1, rel=0.05)
+
+
+def test_a_jump_through_a_long_recording_ends_with_the_rounds_of_its_moment(
+    opened: Page,
+) -> None:
+    opened.get_by_label("Recorded runs").select_option("game")
+    rounds = lane(opened, "normal").locator(".sd-round:not(.is-future)")
+    expect(rounds).to_have_count(3000)
+    opened.get_by_role("button", name="To the start").click()
+    expect(rounds).to_have_count(0)
+    opened.get_by_role("button", name="To the end").click()
+    clock(opened).evaluate(
+        "slider => { slider.value = 2000; slider.dispatchEvent(new Event('input')); }"
+    )
+    expect(rounds).to_have_count(2000)
+    expect(lane(opened, "speculative").locator(".sd-round:not(.is-future)")).to_have_count(1000)
+    expect(lane(opened, "normal").locator(".sd-figure-tokens b")).to_have_text("2,000")
 
 
 def test_space_plays_only_while_nothing_else_takes_it(opened: Page) -> None:
