@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any
 
 from specdemo.metrics import compare, run_metrics, server_metrics
 from specdemo.trace import Environment, LaneSnapshot, Snapshot
+
+
+def finite(value: Any) -> Any:
+    """Plain values with null for every number that JSON cannot hold: infinities and NaN."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [finite(item) for item in value]
+        case _:
+            return value
 
 
 def snapshot_json(snapshot: Snapshot) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 // The page's state in the fragment of its address: it never leaves the browser unless it is shared.
 const LONGEST = 1000;
 const KEEP_MILLISECONDS = 300;
-const page = { fields: {}, tab: "", recording: "", at: null, isPresenter: false };
+const page = { fields: {}, tab: "", recording: "", at: null, hidden: [], language: "", isFinal: false, isPresenter: false };
 const specs = Object.entries(fixed.fields);
 let wanted = null; // the moment that a link asks for, until its run is on screen
 let isTabRestored = false;
@@ -28,6 +28,9 @@ function parsed(fragment) {
   }
   page.tab = fixed.tabs.includes(given.get("tab")) ? given.get("tab") : "";
   page.recording = fixed.names.includes(given.get("recording")) ? given.get("recording") : "";
+  page.language = fixed.languages.includes(given.get("language")) ? given.get("language") : "";
+  page.hidden = PANELS.filter((name) => given.get("hidden")?.split(",").includes(name));
+  page.isFinal = given.get("final") === "1";
   page.isPresenter = given.get("presenter") === "1";
   const at = Number.parseFloat(given.get("at"));
   wanted = Number.isFinite(at) && at >= 0 ? at : null;
@@ -43,7 +46,11 @@ function fragment() {
   if (page.recording && page.recording !== fixed.first) state.set("recording", page.recording);
   const at = wanted ?? page.at;
   if (at !== null) state.set("at", at.toFixed(3));
+  if (page.hidden.length) state.set("hidden", page.hidden.join());
+  if (page.isFinal) state.set("final", "1");
   if (page.isPresenter) state.set("presenter", "1");
+  // Whoever opens a link sees it as it was, whatever their browser speaks.
+  if (page.language || String(state)) state.set("language", page.language || props.language);
   return String(state);
 }
 
@@ -66,11 +73,16 @@ function showSize(isPresenter) {
 function connectAddress() {
   parsed(location.hash);
   showSize(page.isPresenter);
+  hidePanels(page.hidden);
   // Gradio's own components are set and read by functions that the server names here.
   window.specdemo = {
     restored: () => specs.map(([name, spec]) => page.fields[name] ?? spec.value),
     keepFields: (values) => {
       specs.forEach(([name], index) => (page.fields[name] = values[index]));
+      keep();
+    },
+    keepLanguage: (language) => {
+      page.language = language;
       keep();
     },
     keepTab: (tab) => {
@@ -87,6 +99,10 @@ function connectAddress() {
   window.addEventListener("sd-run-ready", restoreMoment);
   window.addEventListener("sd-clock", ({ detail: { now, end } }) => {
     page.at = now < end ? now : null;
+    keep();
+  });
+  window.addEventListener("sd-final-text", ({ detail }) => {
+    page.isFinal = detail;
     keep();
   });
   window.addEventListener("sd-tab-wanted", ({ detail }) => trigger("tab_wanted", { tab: detail }));

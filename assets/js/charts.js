@@ -84,6 +84,7 @@ const recoloured = (node) => {
 
 const themed = (layout, isZoomable) => {
   const style = getComputedStyle(root);
+  const big = Number.parseFloat(getComputedStyle(root.querySelector("figcaption")).fontSize) / 15;
   const ink = style.color;
   const grid = style.getPropertyValue("--sd-line").trim();
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
@@ -98,7 +99,7 @@ const themed = (layout, isZoomable) => {
     autosize: true,
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    font: { ...layout.font, color: ink, family: style.fontFamily },
+    font: { ...layout.font, size: (layout.font?.size ?? 12) * big, color: ink, family: style.fontFamily },
     hoverlabel: { bgcolor: style.getPropertyValue("--sd-surface").trim(), font: { color: ink } },
     separators: props.language === "it" ? ",." : ".,",
   };

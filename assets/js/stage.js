@@ -66,9 +66,13 @@ function legend() {
 const finalOnly = make("label", "sd-switch");
 const finalBox = make("input");
 finalBox.type = "checkbox";
+finalBox.checked = new URLSearchParams(location.hash.slice(1)).get("final") === "1";
+const showFinal = () => root.classList.toggle("sd-final-only", finalBox.checked);
 finalBox.addEventListener("change", () => {
-  root.classList.toggle("sd-final-only", finalBox.checked);
+  showFinal();
+  announce("sd-final-text", finalBox.checked);
 });
+showFinal();
 finalOnly.append(finalBox, worded("span", "", "final_only"));
 
 const legendBar = make("div", "sd-legend-bar");

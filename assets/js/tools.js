@@ -31,7 +31,7 @@ presenterBox.addEventListener("change", () => {
   keep();
 });
 presenter.append(presenterBox, worded("span", "", "tools_presenter"));
-root.append(linkButton, reportButton, pictures, presenter, keysButton, dialog);
+root.append(linkButton, reportButton, pictures, panelMenu(), presenter, keysButton, dialog);
 
 function handOver() {
   if (!props.value) return;

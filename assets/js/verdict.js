@@ -1,5 +1,4 @@
 // How one token was judged: a sentence, the draw against its threshold, and both distributions.
-root.id = "sd-verdict";
 root.setAttribute("role", "region");
 root.tabIndex = 0; // long verdicts scroll
 root.setAttribute("aria-live", "polite");

@@ -12,6 +12,8 @@ from threading import Event
 from types import FrameType
 from typing import Any
 
+from specdemo.plain import finite
+
 INTERRUPTED = 130
 
 
@@ -38,7 +40,7 @@ def say(sentence: str) -> None:
 
 def print_json(value: object) -> None:
     """One JSON object on stdout."""
-    print(json.dumps(value, ensure_ascii=False))
+    print(json.dumps(finite(value), ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager

@@ -157,12 +157,7 @@ def _line(name: str, fit: Fit) -> str:
 
 
 def _fit_json(fit: Fit) -> dict[str, Any]:
-    found = {**asdict(fit), "is_rejected": fit.is_rejected}
-    if fit.joint.p_value == 0:
-        # JSON has no infinity: an impossible outcome has no finite statistic.
-        for part in (found["joint"], *found["positions"]):
-            part["statistic"] = part["statistic"] if part["statistic"] != float("inf") else None
-    return found
+    return {**asdict(fit), "is_rejected": fit.is_rejected}
 
 
 def _keyed(amounts: Mapping[tuple[int, ...], float]) -> dict[str, float]:

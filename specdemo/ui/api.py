@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from specdemo import benchmark, metrics
 from specdemo.benchmark.suites import named, of_prompts
 from specdemo.errors import InvalidRequestError, SpecdemoError
-from specdemo.plain import environment_json, snapshot_json
+from specdemo.plain import environment_json, finite, snapshot_json
 from specdemo.session import Answer, DecodeRequest
 from specdemo.session.catalogue import listed_pairs
 from specdemo.settings import read_settings
@@ -73,7 +73,7 @@ class Endpoints:
                 max_new_tokens=max_new_tokens,
             )  # fmt: skip
             *_, last = self._session.run(request, Event())
-            return snapshot_json(last)
+            return dict(finite(snapshot_json(last)))
 
     def decode_stream(
         self,
@@ -101,7 +101,7 @@ class Endpoints:
                 top_p=top_p, repetition_penalty=repetition_penalty, seed=seed,
                 max_new_tokens=max_new_tokens,
             )  # fmt: skip
-            yield from deltas(self._session.answer(request, Event()))
+            yield from map(finite, deltas(self._session.answer(request, Event())))
 
     def bench(
         self,
@@ -129,7 +129,7 @@ class Endpoints:
                 seed=seed,
                 max_new_tokens=max_new_tokens,
             )
-            yield from self._measured(benchmark.Results(plan))
+            yield from map(finite, self._measured(benchmark.Results(plan)))
 
     def models(self) -> list[dict[str, Any]]:
         """The pairs that can be run, with sizes, licences, and whether they are ready."""

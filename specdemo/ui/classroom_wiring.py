@@ -28,7 +28,7 @@ def wire_classroom(page: Page, handlers: Handlers, recordings: Recordings) -> No
         name = {"name": _REPORT_NAME}
         return encode({**name, "html": run_report(snapshot, language)}) if snapshot else ""
 
-    wire_tools(page.tools, page.form, page.tabs)
+    wire_tools(page.tools, page.form, page.tabs, page.language)
     page.tools.report_wanted(
         report, inputs=page.language, outputs=page.tools, queue=False, show_progress="hidden"
     )

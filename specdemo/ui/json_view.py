@@ -11,13 +11,14 @@ from typing import Any
 
 import gradio as gr
 
+from specdemo.plain import finite
 from specdemo.settings import ASSETS_FOLDER
 from specdemo.ui.wording import DEFAULT_LANGUAGE, words
 
 
 def encode(value: object) -> str:
     """One line of JSON without a `<`, so that no text in it can open a tag."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
 
 

@@ -85,7 +85,7 @@ def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
         models = _models(labels, allow_custom_models=allow_custom_models)
         precision, language = _choices_at_the_top(labels)
     pair = _custom_pair(labels, models)
-    with gr.Tabs(elem_id="sd-tabs") as tabs:
+    with gr.Tabs(elem_id="sd-tabs", overflow_behavior="wrap") as tabs:
         with labels.make(gr.Tab, {"label": "tab_race"}, id="race"):
             with gr.Row(elem_id="sd-ask"):
                 prompt = _prompt(labels)

@@ -14,13 +14,15 @@ import gradio as gr
 from specdemo.ui.form import Form
 from specdemo.ui.json_view import json_view
 from specdemo.ui.recordings import Recordings
+from specdemo.ui.wording import LANGUAGES
 
-# The recording that a link names, before any view is drawn.
-JS_WANTED_RECORDING = """() => {
+# What a link says of the recording and of the language, before any view is drawn.
+JS_WANTED = """() => {
   const given = new URLSearchParams(location.hash.slice(1));
-  return given.get("recording") ?? "";
+  return [given.get("recording") ?? "", given.get("language") ?? ""];
 }"""
 JS_RESTORE = "() => window.specdemo.restored()"
+JS_KEEP_LANGUAGE = "(language) => { window.specdemo?.keepLanguage(language); return []; }"
 JS_KEEP = "(...values) => { window.specdemo?.keepFields(values); return []; }"
 
 
@@ -30,11 +32,12 @@ def tools_view(
     """The row; `tabs` are their ids, the one that is open at first ahead."""
     return json_view(
         "tools",
-        parts=("address", "keyboard"),
+        parts=("panels", "address", "keyboard"),
         fields=dict(zip(Form._fields, map(field_spec, form), strict=True)),
         names=list(recordings),
         first=next(iter(recordings), ""),
         tabs=list(tabs),
+        languages=list(LANGUAGES),
     )
 
 
@@ -42,9 +45,11 @@ def wire_tools(
     view: gr.HTML,
     form: Sequence[gr.components.Component],
     tabs: gr.Tabs,
+    language: gr.Radio,
 ) -> None:
-    """Keep the address up to date with the form and the tabs, and set both from it."""
+    """Keep the address up to date with the form, tabs and language; set form and tab from it."""
     gr.on([field.change for field in form], None, inputs=list(form), js=JS_KEEP)  # type: ignore[attr-defined]
+    language.input(None, inputs=language, js=JS_KEEP_LANGUAGE)
     view.fields_wanted(None, outputs=list(form), js=JS_RESTORE)
     for tab in (child for child in tabs.children if isinstance(child, gr.Tab)):
         tab.select(None, js=f"() => {{ window.specdemo?.keepTab('{tab.id}'); return []; }}")

@@ -24,10 +24,10 @@ from specdemo.ui.measuring_tabs import wire_measuring_tabs
 from specdemo.ui.pair_wiring import DEVICE, wire_pair
 from specdemo.ui.proving import ProofHandlers
 from specdemo.ui.recordings import Recordings
-from specdemo.ui.tools import JS_WANTED_RECORDING
+from specdemo.ui.tools import JS_WANTED
 from specdemo.ui.updates import ListedRun, Update, status
 from specdemo.ui.verdict import chosen_place
-from specdemo.ui.wording import preferred_language, words
+from specdemo.ui.wording import language_of_visit, words
 
 _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
 
@@ -61,8 +61,8 @@ def build_page(
 def _wire_words(
     page: Page, handlers: Handlers, measuring: MeasuringHandlers, blocks: gr.Blocks
 ) -> None:
-    def greet(request: gr.Request) -> list[Any]:
-        language = preferred_language(request.headers.get("accept-language", ""))
+    def greet(_: str, wanted: str, request: gr.Request) -> list[Any]:
+        language = language_of_visit(wanted, request.headers.get("accept-language", ""))
         return [language, *spoken(language, request)]
 
     def switch(language: str, request: gr.Request) -> list[Any]:
@@ -75,7 +75,12 @@ def _wire_words(
         return page.labels.updates(language, values)
 
     blocks.load(
-        greet, outputs=[page.language, *page.labels.components], queue=False, show_progress="hidden"
+        greet,
+        inputs=[page.tools, page.recordings],
+        outputs=[page.language, *page.labels.components],
+        js=JS_WANTED,
+        queue=False,
+        show_progress="hidden",
     )
     page.language.input(
         switch,
@@ -201,8 +206,8 @@ def _wire_recordings(
         data = str((event._data or {}).get("data"))
         return drawn(handlers.open_recording(request.session_hash, data, language), language)
 
-    def first(wanted: str, request: gr.Request) -> list[Any]:
-        language = preferred_language(request.headers.get("accept-language", ""))
+    def first(wanted: str, wanted_language: str, request: gr.Request) -> list[Any]:
+        language = language_of_visit(wanted_language, request.headers.get("accept-language", ""))
         name = wanted if wanted in recordings else next(iter(recordings))
         # The status line belongs to the models, which load meanwhile.
         update = replace(handlers.recording(request.session_hash, name, language), status=None)
@@ -226,7 +231,7 @@ def _wire_recordings(
         save, outputs=page.recordings, queue=False, show_progress="hidden"
     )
     if recordings:
-        blocks.load(first, inputs=page.tools, js=JS_WANTED_RECORDING, **shown)
+        blocks.load(first, inputs=[page.tools, page.recordings], js=JS_WANTED, **shown)
 
 
 def _on_the_device(page: Page) -> dict[str, Any]:

@@ -60,6 +60,11 @@ def test_a_link_restores_the_state_in_a_fresh_browser_profile(
     opened.get_by_label("Seed").fill("77")
     opened.get_by_label("completion").first.check()
     opened.get_by_label("Presenter size").check()
+    opened.get_by_label("Final text only").check()
+    opened.get_by_text("Panels", exact=True).click()
+    for name in ("Normal lane", "Charts"):
+        opened.get_by_label(name, exact=True).uncheck()
+    opened.keyboard.press("Escape")
     clock(opened).evaluate(
         "slider => { slider.value = slider.max / 2; slider.dispatchEvent(new Event('input')); }"
     )
@@ -67,10 +72,11 @@ def test_a_link_restores_the_state_in_a_fresh_browser_profile(
     opened.wait_for_url(re.compile("tab=learn"))
     link = opened.url
     assert state(opened).keys() == {
-        "prompt", "seed", "mode", "tab", "recording", "at", "presenter"
+        "prompt", "seed", "mode", "tab", "recording", "at", "presenter", "final", "hidden",
+        "language",
     }  # fmt: skip
 
-    fresh = browser.new_context().new_page()
+    fresh = browser.new_context(locale="it-IT").new_page()
     requests: list[str] = []
     fresh.on("request", lambda request: requests.append(request.url))
     fresh.goto(link)
@@ -83,7 +89,12 @@ def test_a_link_restores_the_state_in_a_fresh_browser_profile(
     expect(fresh.locator(".sd-player output")).to_have_text(
         opened.locator(".sd-player output").text_content() or ""
     )
-    expect(fresh.locator("body")).to_have_class(re.compile("sd-presenter"))
+    size = "node => Number.parseFloat(getComputedStyle(node).fontSize)"
+    assert lane(fresh, "speculative").locator(".sd-text").evaluate(size) >= 20
+    expect(fresh.get_by_label("Final text only")).to_be_checked()
+    expect(lane(fresh, "speculative")).to_be_visible()
+    for hidden in (lane(fresh, "normal"), fresh.locator(".sd-grid")):
+        expect(hidden).to_be_hidden()
     fresh.get_by_role("button", name="Settings").click()
     expect(fresh.get_by_label("Seed")).to_have_value("77")
     expect(fresh.get_by_label("completion").first).to_be_checked()
@@ -93,14 +104,36 @@ def test_a_link_restores_the_state_in_a_fresh_browser_profile(
     fresh.context.close()
 
 
+def test_a_panel_comes_back_and_a_language_stays_with_the_link(
+    browser: Browser, opened: Page, address: str
+) -> None:
+    opened.get_by_text("Panels", exact=True).click()
+    verdict = opened.locator("#sd-verdict").first
+    opened.get_by_label("Verdict of a token").uncheck()
+    expect(verdict).to_be_hidden()
+    opened.get_by_label("Verdict of a token").check()
+    expect(verdict).to_be_visible()
+    opened.locator("h1").click()
+    expect(opened.get_by_label("Verdict of a token")).to_be_hidden()
+    opened.get_by_label("Italiano").check()
+    opened.wait_for_url(re.compile("language=it"))
+    fresh = browser.new_context(locale="en-GB").new_page()
+    fresh.goto(opened.url)
+    expect(fresh.get_by_role("button", name="Gara")).to_be_visible(timeout=MINUTES)
+    expect(fresh.get_by_label("Italiano")).to_be_checked()
+    expect(fresh.locator(".sd-why p").first).to_contain_text("volte")
+    fresh.context.close()
+
+
 def test_a_hostile_link_sets_nothing_and_runs_nothing(page: Page, address: str) -> None:
     page.goto(
         f"{address}#temperature=99&seed=abc&draft_source=__proto__&tab=<b>&recording=../x&at=NaN"
-        f"&precision=rm&prompt={'x' * 1001}"
+        f"&precision=rm&prompt={'x' * 1001}&language=xx&hidden=body,__proto__,<b>"
     )
     expect(page.locator(".sd-player button").first).to_be_enabled(timeout=MINUTES)
     expect(page.get_by_label("Prompt", exact=True)).not_to_have_value(re.compile("xxx"))
     expect(page.get_by_role("tab", name="Race")).to_have_attribute("aria-selected", "true")
+    assert page.locator("body").get_attribute("data-hidden") == ""
     expect(lane(page, "normal").locator(".sd-figure-tokens b")).to_have_text("84")
 
 

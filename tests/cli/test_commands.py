@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,24 @@ def test_score_has_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> No
     assert set(result) >= SCORE_KEYS
     assert result["first_difference"] == 4
     assert result["draft"]["text"] != result["speculative"]["text"] == result["normal"]["text"]
+
+
+def test_an_impossible_draft_is_scored_in_json_that_every_reader_takes(
+    fake: FakeSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = fake.score
+
+    def score_of_nothing(*given: Any) -> Any:
+        scored = whole(*given)
+        assert scored
+        tokens = tuple(replace(token, log_prob=-math.inf) for token in scored.tokens)
+        return replace(scored, tokens=tokens)
+
+    monkeypatch.setattr(fake, "score", score_of_nothing)
+    code, out, _ = run(capsys, "score", "--prompt", "hi", "--json")
+    result = json.loads(out, parse_constant=pytest.fail)
+    assert code == 0
+    assert result["perplexity"] is result["average_log_likelihood"] is None
 
 
 @pytest.mark.usefixtures("fake")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from gradio_client.utils import Status
 from specdemo import cli
 from specdemo.session import DecodeSession
 from specdemo.settings import read_settings
+from specdemo.ui.api import Endpoints
 from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
 from tests.ui.fakes import ANSWER, FakeSession
@@ -44,11 +47,10 @@ def client(address: str) -> Client:
     return Client(address, verbose=False)
 
 
-def example(language: str, address: str) -> str:
-    """The README's first example in a language, at another address."""
-    found = re.search(rf"```{language}\n(.*?)```", SECTION, re.DOTALL)
-    assert found
-    return found[1].replace("http://127.0.0.1:7860", address)
+def example(language: str, address: str, number: int = 0) -> str:
+    """The README's example of that number in a language, at another address."""
+    found = re.findall(rf"```{language}\n(.*?)```", SECTION, re.DOTALL)
+    return str(found[number]).replace("http://127.0.0.1:7860", address)
 
 
 def ran(*command: str) -> str:
@@ -94,6 +96,46 @@ def test_the_readmes_curl_example_gets_the_same_as_the_client(address: str, clie
     result = completed(ran("bash", "-c", example("bash", address)))
     expected = client.predict(prompt="What is rain?", max_new_tokens=24, seed=1, api_name="/decode")
     assert result == expected
+
+
+def test_the_readmes_mcp_example_runs_on_a_page_that_is_started_as_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name, value = example("bash", "", 1).split()[0].split("=")
+    monkeypatch.setenv(name, value)
+    served = serve(FakeSession())
+    out = ran(sys.executable, "-c", example("python", next(served), 1))
+    served.close()  # type: ignore[attr-defined]
+    assert "['decode', 'decode_stream', 'bench', 'models']" in out
+    assert "The sky looks blue" in out
+
+
+class Boundless(FakeSession):
+    """A session whose times are not finite."""
+
+    def run(self, request: Any, stop: Any) -> Iterator[Any]:
+        *_, last = super().run(request, stop)
+        prefill = replace(last.normal.trace.prefill, target_seconds=math.inf)
+        trace = replace(last.normal.trace, prefill=prefill)
+        yield replace(last, normal=replace(last.normal, trace=trace))
+
+    def answer(self, request: Any, stop: Any) -> Iterator[Any]:
+        *_, last = super().answer(request, stop)
+        prefill = replace(last.lane.trace.prefill, target_seconds=math.nan)
+        yield replace(
+            last, lane=replace(last.lane, trace=replace(last.lane.trace, prefill=prefill))
+        )
+
+
+def test_numbers_that_json_cannot_hold_are_null_in_every_endpoint() -> None:
+    endpoints = Endpoints(Boundless())
+    (*_, delta), (*_, rows) = endpoints.decode_stream("hi"), endpoints.bench(prompts=["a"])
+    result = endpoints.decode("hi")
+    for value in (result, delta, rows):
+        json.dumps(value, allow_nan=False)
+    assert result["normal"]["seconds"] is None
+    assert delta["seconds"] is None
+    assert rows["rows"][0]["metrics"]["seconds"] is None
 
 
 def test_a_benchmark_tells_its_progress_and_ends_with_rows(client: Client) -> None:

@@ -44,6 +44,11 @@ def words(language: str) -> Mapping[str, str]:
     return {key: row[column] for key, row in _ROWS.items()}
 
 
+def language_of_visit(wanted: str, accept_language: str) -> str:
+    """The language that a link asks for, else the one that the browser prefers."""
+    return wanted if wanted in LANGUAGES else preferred_language(accept_language)
+
+
 def preferred_language(accept_language: str) -> str:
     """The spoken language that an Accept-Language header ranks first."""
     ranked = sorted(map(_tag_and_weight, accept_language.split(",")), key=lambda tag: -tag[1])
