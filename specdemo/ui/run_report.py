@@ -12,7 +12,7 @@ from specdemo.ui.comparison import key_figures
 from specdemo.ui.numerals import decimal
 from specdemo.ui.wording import words
 
-_MAX_CHARACTERS = 1_500
+_MAX_CHARACTERS = 700  # both texts at this length still leave room for the rest on one page
 
 
 def run_report(snapshot: Snapshot, language: str) -> str:
