@@ -157,6 +157,34 @@ def test_enter_races_and_stop_leaves_partial_numbers(opened: Page) -> None:
     expect(opened.get_by_role("button", name="Race")).to_be_enabled()
 
 
+def test_space_pauses_a_live_race_and_lets_it_go_on(opened: Page) -> None:
+    said = opened.locator("#sd-status .sd-status-line")
+    race(opened, "Answer slowly, please")
+    expect(lane(opened, "speculative").locator(".is-accepted").first).to_be_visible()
+    opened.evaluate("document.activeElement.blur()")
+    opened.keyboard.press("Space")
+    expect(said).to_contain_text("Paused")
+    opened.keyboard.press("Space")
+    expect(said).to_contain_text("Racing")
+    opened.get_by_role("button", name="Stop").click()
+    expect(opened.locator(FINISHED)).to_be_visible(timeout=MINUTES)
+
+
+def test_step_makes_one_pass_of_a_live_race(opened: Page) -> None:
+    opened.get_by_label("Prompt", exact=True).fill("Why is the sky blue?")
+    said = opened.locator("#sd-status .sd-status-line")
+    tokens = opened.locator(".sd-box .sd-text .sd-chip")
+    step = opened.get_by_role("button", name="Step")
+    for _ in range(3):  # both prefills, then a token of one lane
+        step.click()
+        expect(said).to_contain_text("Paused")
+    expect(tokens).to_have_count(1)
+    step.click()
+    expect(tokens).to_have_count(2)
+    opened.get_by_role("button", name="Stop").click()
+    expect(opened.locator(FINISHED)).to_contain_text("Stopped", timeout=MINUTES)
+
+
 def test_an_empty_prompt_is_one_sentence_and_the_next_run_works(opened: Page) -> None:
     race(opened, "   ")
     expect(opened.locator(".sd-status-line[data-kind=error]")).to_be_visible(timeout=MINUTES)

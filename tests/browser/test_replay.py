@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import NoReturn
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from specdemo.errors import ModelLoadError
 from specdemo.session import DecodeRequest
-from specdemo.trace import Snapshot
 from specdemo.trace_file import TraceFile, dump
 from tests import traces
 from tests.browser.test_page import MINUTES, answer, lane
@@ -31,8 +31,10 @@ class NoModel(FakeSession):
         yield "Looking for the models …"
         raise ModelLoadError(REASON)
 
-    def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
+    def _refuse(self, *_: object) -> NoReturn:
         raise ModelLoadError(REASON)
+
+    run = answer = write_draft = score = lent = _refuse
 
 
 def recording(max_new_tokens: int = 128) -> TraceFile:
@@ -89,6 +91,16 @@ def test_without_models_a_recorded_run_is_on_screen_and_racing_says_why_not(open
     expect(opened.locator(".sd-verdict")).to_contain_text("Refused")
     opened.get_by_role("button", name="Race").click()
     expect(opened.locator(".sd-status-line[data-kind=error]")).to_have_text(REASON)
+
+
+@pytest.mark.parametrize(
+    ("tab", "name"), [("Benchmark", "bench"), ("Draft and score", "score"), ("Proof", "proof")]
+)
+def test_without_models_a_measurement_says_why_not(opened: Page, tab: str, name: str) -> None:
+    opened.get_by_role("tab", name=tab).click()
+    opened.locator(f"#sd-{name}-start").click()
+    said = opened.locator(f"#sd-{name}-status .sd-status-line[data-kind=error]")
+    expect(said).to_contain_text(REASON, timeout=MINUTES)
 
 
 def test_the_whole_replay_is_driven_by_keyboard(opened: Page) -> None:
@@ -207,6 +219,18 @@ def test_a_run_is_saved_and_opened_again(opened: Page, tmp_path: Path) -> None:
     opened.locator("#sd-recordings input").set_input_files(saved)
     expect(lane(opened, "normal").locator(".sd-figure-tokens b")).to_have_text("84")
     assert answer(opened, "speculative") == ANSWER
+
+
+def test_a_file_dropped_on_the_page_is_opened(opened: Page) -> None:
+    opened.evaluate(
+        """bytes => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([new Uint8Array(bytes)], "run.json.gz"));
+          document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+        }""",
+        list(dump(recording(9))),
+    )
+    expect(lane(opened, "normal").locator(".sd-figure-tokens b")).to_have_text("9")
 
 
 @pytest.mark.parametrize(
