@@ -41,7 +41,7 @@ def skeleton_of(config: PretrainedConfig) -> nn.Module:
 
 
 def planned_bytes(
-    skeleton: nn.Module, dtype: torch.dtype, quantization: Quantization | None
+    skeleton: nn.Module, dtype: torch.dtype, quantization: Quantization | None, device: str
 ) -> int:
     """What the weights will weigh; fused experts are no linear layers and stay as they are."""
     total = sum(parameter.numel() for parameter in skeleton.parameters()) * dtype.itemsize
@@ -49,7 +49,7 @@ def planned_bytes(
         for name, layer in skeleton.named_modules():
             if is_quantized_layer(name, layer):
                 assert isinstance(layer, nn.Linear)
-                total += planned_layer_bytes(layer, quantization)
+                total += planned_layer_bytes(layer, quantization, device)
                 total -= layer.weight.numel() * dtype.itemsize
     return total
 

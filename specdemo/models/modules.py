@@ -99,7 +99,7 @@ def load_model(
 def placement(part: Part, spec: LoadedSpec, quantization: Quantization | None) -> Any:
     """One device, or all GPUs for a model that none of them holds alone."""
     if spec.device == "cuda" and torch.cuda.device_count() > 1:
-        needed = planned_bytes(part.skeleton, spec.dtype, quantization)
+        needed = planned_bytes(part.skeleton, spec.dtype, quantization, spec.device)
         if needed > torch.cuda.mem_get_info(0)[0]:
             return "auto"
     return {"": spec.device}

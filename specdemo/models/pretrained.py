@@ -114,7 +114,9 @@ def shared_width(parts: list[Part]) -> int:
 def plan_of(spec: LoadedSpec, parts: list[Part]) -> Plan:
     """The bytes that the pair will take."""
     weights = {
-        part.role: planned_bytes(part.skeleton, spec.dtype, spec.quantization_of(part.role))
+        part.role: planned_bytes(
+            part.skeleton, spec.dtype, spec.quantization_of(part.role), spec.device
+        )
         for part in parts
     }
     per_token = sum(cache_bytes_per_token(part.config, spec.dtype) for part in parts)

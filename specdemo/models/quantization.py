@@ -22,7 +22,8 @@ KINDS = ("8bit", "nf4")
 _BLOCK = 64  # weights that share one scale
 _NESTED_BLOCK = 256  # scales that share one scale, when quantized doubly
 # What the kernels of processors with AVX512-BF16 can lay out; kept the same everywhere.
-_WIDTH_MULTIPLE = 32
+_OUTPUT_MULTIPLE = 32
+_INPUT_MULTIPLE = _BLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,10 @@ def is_quantized_layer(name: str, layer: nn.Module) -> bool:
     """Whether a layer is one of those that quantization rounds."""
     is_head = name.rsplit(".", 1)[-1] in ("lm_head", "embed_out")
     return (
-        isinstance(layer, nn.Linear) and not is_head and layer.out_features % _WIDTH_MULTIPLE == 0
+        isinstance(layer, nn.Linear)
+        and not is_head
+        and layer.out_features % _OUTPUT_MULTIPLE == 0
+        and layer.in_features % _INPUT_MULTIPLE == 0
     )
 
 
@@ -110,12 +114,15 @@ def _rounded(layer: Any, quantization: Quantization, device: str) -> nn.Module:
     return cast(nn.Module, rounded.eval())
 
 
-def planned_layer_bytes(layer: nn.Linear, quantization: Quantization) -> int:
+def planned_layer_bytes(layer: nn.Linear, quantization: Quantization, device: str) -> int:
     """What a layer's weight will weigh once it is rounded, its scales included."""
     count = layer.weight.numel()
     if quantization.kind == "8bit":
         return count + 4 * layer.out_features
     scales = -(-count // _BLOCK)
+    if device == "cpu" and has_bfloat16_products(device):
+        # The first pass lays them out anew, as bfloat16 and no longer quantized doubly.
+        return count // 2 + 2 * scales
     scale_bytes = scales + 4 * -(-scales // _NESTED_BLOCK) if quantization.is_double else 4 * scales
     return count // 2 + scale_bytes
 

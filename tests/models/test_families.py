@@ -170,7 +170,7 @@ def test_a_quantized_pair_runs_and_weighs_what_was_planned(
         skeleton = skeleton_of(AutoConfig.from_pretrained(source))
         rounding = Quantization(precision, double) if is_rounded else None
         tables = 2048 * sum(isinstance(m, torch.nn.Linear) for m in skeleton.modules())
-        assert 0 <= held - planned_bytes(skeleton, torch.bfloat16, rounding) < tables
+        assert 0 <= held - planned_bytes(skeleton, torch.bfloat16, rounding, "cpu") < tables
     prompt = pair.tokenizer.encode(PROMPT)
     assert len(output(judged(pair, prompt, 2))) == NEW_TOKENS
 

@@ -31,11 +31,11 @@ def test_rounded_layers_answer_much_like_the_exact_ones(rounding: Quantization) 
 def test_bytes_include_the_scales_and_do_not_change_at_the_first_pass(
     rounding: Quantization,
 ) -> None:
-    model = tiny_llama()
+    model = tiny_llama(intermediate_size=128)
     exact_bytes = resident_bytes(model)
     layers = [m for n, m in model.named_modules() if isinstance(m, nn.Linear) and n != "lm_head"]
     planned = exact_bytes - sum(layer.weight.nbytes for layer in layers)
-    planned += sum(planned_layer_bytes(layer, rounding) for layer in layers)
+    planned += sum(planned_layer_bytes(layer, rounding, "cpu") for layer in layers)
     quantize_layers(model, rounding, "cpu")
     model(torch.tensor([[1, 2, 3]]))
     assert 0 <= resident_bytes(model) - planned < 2048 * len(layers)
@@ -44,8 +44,8 @@ def test_bytes_include_the_scales_and_do_not_change_at_the_first_pass(
 def test_the_head_and_widths_that_no_kernel_takes_are_kept() -> None:
     model = nn.Module()
     model.lm_head, model.good = nn.Linear(64, 320), nn.Linear(64, 704)
-    model.odd = nn.Linear(64, 688)
-    assert kept_names(model) == ["lm_head", "odd"]
+    model.odd, model.narrow = nn.Linear(64, 688), nn.Linear(96, 704)
+    assert kept_names(model) == ["lm_head", "odd", "narrow"]
     quantize_layers(model, Quantization("nf4"), "cpu")
     assert type(model.odd) is type(model.lm_head) is nn.Linear
     assert type(model.good) is not nn.Linear
