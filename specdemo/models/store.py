@@ -24,6 +24,13 @@ class ModelStore:
         # A plain lock: a generator that holds it may be closed from another thread.
         self._lock = threading.Lock()
         self._pair: ModelPair | None = None
+        self._asked: LoadedSpec | None = None
+
+    @property
+    def busy_with(self) -> str | None:
+        """The title of the pair that the device is being used for; `None` while it is free."""
+        asked = self._asked
+        return asked.pair.title if asked else None
 
     def acquire(self, should_stop: Callable[[], bool]) -> bool:
         """Wait for the device; false if told to stop first."""
@@ -34,10 +41,12 @@ class ModelStore:
 
     def release(self) -> None:
         """Give the device up."""
+        self._asked = None
         self._lock.release()
 
     def load(self, spec: LoadedSpec) -> Generator[str, None, ModelPair]:
         """The pair `spec` describes, telling each stage of loading; the caller holds the lock."""
+        self._asked = spec
         if self._pair is not None and self._pair.spec == spec:
             return self._pair
         self._free()

@@ -59,6 +59,11 @@ class DecodeSession:
         """Whether a pair is loaded and warm."""
         return self._warm is not None
 
+    @property
+    def busy_with(self) -> str | None:
+        """The title of the pair that somebody loads or runs now."""
+        return self._store.busy_with
+
     def load(
         self,
         pair: str = "smollm2-135m",

@@ -51,6 +51,10 @@ _PAUSED = status("info", "status_paused")
 class Session(benchmark.Session, scoring.Session, proof.Session, Protocol):
     """What the page needs of a session: loading, racing, measuring, scoring and proving."""
 
+    @property
+    def busy_with(self) -> str | None:
+        """The title of the pair that somebody loads or runs now."""
+
 
 class Handlers:
     """One session, many visitors."""
@@ -93,6 +97,11 @@ class Handlers:
         except Exception:
             _LOGGER.exception("loading failed")
             yield status("error", "status_unexpected")
+
+    def waiting(self) -> str | None:
+        """Which pair the device is busy with; nothing if it is free."""
+        pair = self._session.busy_with
+        return status("busy", "status_waiting_for", {"pair": pair}) if pair else None
 
     def race(
         self,

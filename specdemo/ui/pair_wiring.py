@@ -16,7 +16,10 @@ DEVICE = "device"  # concurrency_id of every handler that uses the device
 
 
 def wire_pair(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
-    """Load what is chosen, at once and whenever it changes; Stop ends a load."""
+    """Load what is chosen, at once and whenever it changes; Stop ends a load.
+
+    Whoever has to wait is told which pair the device is busy with.
+    """
 
     def load(
         request: gr.Request, models: str, precision: str, quantize: str, is_double: bool
@@ -42,6 +45,14 @@ def wire_pair(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     blocks.load(load, **loading)
     for choice in (page.pair.models, page.precision, *rounding):
         choice.input(load, **loading)  # type: ignore[attr-defined]
+    chosen = [choice.input for choice in (page.pair.models, page.precision, *rounding)]  # type: ignore[attr-defined]
+    gr.on(
+        [*chosen, blocks.load],
+        lambda: handlers.waiting() or gr.skip(),
+        outputs=page.status,
+        queue=False,
+        show_progress="hidden",
+    )
     # Also when a link chooses.
     page.pair.models.change(
         lambda models: gr.update(visible=models == CUSTOM),

@@ -159,7 +159,8 @@ def _wire_runs(page: Page, handlers: Handlers) -> None:
     race_wanted = [page.race.click, page.prompt.submit]
     follow_up_wanted = [page.ask.click, page.follow_up.submit]
     # Said in the browser, and wired first: the handlers of one click run in their order.
-    gr.on([*race_wanted, *follow_up_wanted], None, outputs=page.status, js=_SAY_WAITING)
+    said = gr.on([*race_wanted, *follow_up_wanted], None, outputs=page.status, js=_SAY_WAITING)
+    said.then(lambda: handlers.waiting() or gr.skip(), None, page.status, queue=False)
     gr.on(race_wanted, race, inputs=[*context, *page.form], **queued)
     gr.on(follow_up_wanted, ask, inputs=asked, **queued)
     stepped = page.step.click(step, outputs=page.to_start, queue=False)

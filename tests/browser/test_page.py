@@ -208,6 +208,33 @@ def test_closing_the_tab_frees_the_device(
     assert session.num_open_runs == 0
 
 
+@pytest.mark.parametrize(
+    ("locale", "race_button", "sentence"),
+    [
+        ("en-GB", "Race", "Waiting for the device, which is busy with Gemma 2 9B & 2B"),
+        ("it-IT", "Gara", "il dispositivo è occupato con Gemma 2 9B & 2B"),
+    ],
+)
+def test_a_visitor_who_waits_is_told_which_pair_for(
+    opened: Page, address: str, session: FakeSession, browser: Browser, locale: str,
+    race_button: str, sentence: str,
+) -> None:  # fmt: skip
+    race(opened, "Answer slowly, please")
+    shown = lane(opened, "normal").locator(".sd-text .is-normal").first
+    expect(shown).to_be_visible(timeout=MINUTES)
+    session.busy_with = "Gemma 2 9B & 2B"
+    waiter = browser.new_context(locale=locale).new_page()
+    waiter.goto(address)
+    said = waiter.locator("#sd-status .sd-status-line")
+    expect(said).to_contain_text(sentence, timeout=MINUTES)
+    waiter.get_by_role("button", name=race_button).click()
+    expect(said).to_contain_text(sentence, timeout=MINUTES)
+    opened.get_by_role("button", name="Stop").click()
+    session.busy_with = None
+    expect(waiter.locator(FINISHED)).to_be_visible(timeout=MINUTES)
+    waiter.context.close()
+
+
 def test_every_token_is_reached_by_keyboard_and_shows_its_verdict(opened: Page) -> None:
     race(opened)
     expect(opened.locator(FINISHED)).to_be_visible(timeout=MINUTES)

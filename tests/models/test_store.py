@@ -81,6 +81,21 @@ def test_after_a_failed_load_the_next_one_works(
     assert loads == ["bfloat16"]
 
 
+@pytest.mark.usefixtures("loads")
+def test_it_is_known_which_pair_the_device_is_busy_with_and_when_it_is_free() -> None:
+    store = ModelStore(Path(), 1)
+    for spec in SPECS:
+        assert store.busy_with is None
+        assert store.acquire(lambda: False)
+        stages = store.load(spec)
+        next(stages, None)
+        assert store.busy_with == SMOLLM2_135M.title
+        finish(stages)
+        assert store.busy_with == SMOLLM2_135M.title
+        store.release()
+    assert store.busy_with is None
+
+
 def test_the_device_is_one_holders_at_a_time() -> None:
     store = ModelStore(Path(), 1)
     assert store.acquire(lambda: False)

@@ -120,6 +120,7 @@ class FakeSession:
     answer_text: str = ANSWER
     fails_with: Exception | None = None
     num_open_runs: int = 0
+    busy_with: str | None = None
 
     def load(
         self,

@@ -201,6 +201,10 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "status_ready": ("Ready.", "Pronto."),
     "status_loading": ("Loading the models …", "Carico i modelli …"),
     "status_waiting": ("Waiting for the device …", "Aspetto il mio turno …"),
+    "status_waiting_for": (
+        "Waiting for the device, which is busy with {pair} …",
+        "Aspetto il mio turno: il dispositivo è occupato con {pair} …",
+    ),
     "status_running": ("Racing …", "Gara in corso …"),
     "status_measuring": (
         "Measuring normal decoding in this machine's fastest precision …",
