@@ -299,5 +299,8 @@ def test_a_phone_needs_no_sideways_scrolling(browser: Browser, address: str, sch
     race(page)
     expect(page.locator(FINISHED)).to_be_visible(timeout=MINUTES)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    parts = ".sd-lane, .sd-player, .sd-measures, .sd-legend-bar, .sd-verdict, .sd-charts"
+    for part in page.locator(parts).all():
+        assert part.evaluate("node => node.getBoundingClientRect().right") <= 390
     assert page.locator("body.dark").count() == (scheme == "dark")
     context.close()
