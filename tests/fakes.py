@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
+import numpy.typing as npt
 import torch
 
 from specdemo.engine.distribution import Distribution, OneHot
@@ -120,3 +122,22 @@ def random_table(vocab_size: int, seed: int, spread: float = 1.5) -> torch.Tenso
     return spread * torch.randn(
         vocab_size, vocab_size, generator=torch.Generator().manual_seed(seed)
     )
+
+
+class FarTensor(torch.Tensor):
+    """A tensor that says it lies on a GPU, and as such is refused by numpy until it is fetched."""
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cuda")
+
+    def numpy(self, *, force: bool = False) -> npt.NDArray[Any]:
+        raise TypeError("a tensor on a GPU has no numbers here")
+
+    def cpu(self) -> torch.Tensor:
+        return self.as_subclass(torch.Tensor)
+
+
+def far(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor as if it lay on a GPU."""
+    return tensor.as_subclass(FarTensor)

@@ -136,8 +136,19 @@ def test_the_published_schema_is_the_codes() -> None:
             "normal.trace.rounds[0]",
         ),
         (
+            lambda data: (
+                data["snapshot"]["normal"]["trace"]["rounds"][0].update(judged=[]),
+                data["snapshot"]["normal"]["pieces"].__setitem__(0, []),
+            ),
+            "normal.trace.rounds[0] gave no token",
+        ),
+        (
             lambda data: data["snapshot"]["normal"]["memory"][0].update(seconds=-2.0),
             "normal.trace.seconds",
+        ),
+        (
+            lambda data: data["snapshot"]["normal"]["pending_pieces"].append("x"),
+            "normal.pending_pieces",
         ),
         (
             lambda data: data["snapshot"]["speculative"]["trace"]["rounds"][0]["judged"][0].update(
@@ -161,6 +172,28 @@ def test_what_is_no_trace_is_refused_in_one_sentence(data: bytes) -> None:
     with pytest.raises(TraceFileError) as caught:
         parse(data)
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b" " * (trace_file.MAX_BYTES + 1), b"\x1f\x8b" + bytes(trace_file.MAX_FILE_BYTES)],
+    ids=["plain", "gzipped"],
+)
+def test_a_file_that_is_too_large_is_not_even_read(data: bytes) -> None:
+    with pytest.raises(TraceFileError, match="too large"):
+        parse(data)
+
+
+def test_a_run_of_more_rounds_than_a_page_can_hold_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = recorded()
+    most = max(len(lane.trace.rounds) for lane in (file.snapshot.normal, file.snapshot.speculative))
+    monkeypatch.setattr(trace_file, "MAX_ROUNDS", most)
+    assert len(parse(dump(file)).snapshot.normal.trace.rounds) == most
+    monkeypatch.setattr(trace_file, "MAX_ROUNDS", most - 1)
+    with pytest.raises(TraceFileError, match="more than"):
+        parse(dump(file))
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused() -> None:

@@ -9,23 +9,10 @@ from __future__ import annotations
 # mypy: ignore-errors
 # numba compiles the functions below from their bytecode; its decorators carry no types.
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from specdemo.compilation import njit
 
 _CHUNK = 64
-
-
-@intrinsic
-def _float_from_bits(typingctx, bits):
-    """The float32 with the given 32 bits."""
-
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.FloatType())
-
-    return types.float32(types.int32), codegen
 
 
 @njit
@@ -43,7 +30,8 @@ def exp(x):
     poly = poly * rest + np.float32(1.6666665459e-1)
     poly = poly * rest + np.float32(5.0000001201e-1)
     value = poly * rest * rest + rest + np.float32(1.0)
-    result = value * _float_from_bits((np.int32(whole) + np.int32(127)) << np.int32(23))
+    power = np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
+    result = value * power
     return np.float32(0.0) if x < np.float32(-87.0) else result
 
 
@@ -153,12 +141,12 @@ def _border(probs, top_k, top_p):
         # the few others need sorting.
         bound = np.float32((1.0 - top_p) / len(probs))
         falling = -np.sort(-probs[probs >= bound])
-    mass = 1.0
+    mass = np.float64(1.0)
     if 0 < top_k < len(probs):
-        mass = 0.0
+        mass = np.float64(0.0)
         for prob in falling:
             mass += prob
-    before = 0.0
+    before = np.float64(0.0)
     for prob in falling:
         before += prob
         if before >= top_p * mass:
@@ -206,13 +194,15 @@ def positive_part(one, other):
         rest[i] = max(one[i] - other[i], np.float32(0.0))
     total = _sum(rest)
     if total > 0.0:
-        _normalize(rest)
+        # One by one: of what rounding leaves, the reciprocal may be infinite.
+        for i in range(len(rest)):
+            rest[i] /= total
     return rest, total
 
 
 @njit(fastmath={"reassoc"})
 def _mass(probs, first, last):
-    total = 0.0
+    total = np.float64(0.0)
     for i in range(first, last):
         total += probs[i]
     return total

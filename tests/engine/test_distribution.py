@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from specdemo.engine.distribution import Dense, OneHot, residual
+from tests.fakes import far
 
 
 @given(st.integers(1, 400), st.integers(0, 2**31), st.floats(0, 1, exclude_max=True))
@@ -50,3 +53,38 @@ def test_a_residual_is_a_distribution_and_never_holds_what_the_draft_overweighte
 def test_what_is_left_of_a_certainty_is_the_certainty() -> None:
     assert residual(OneHot(1, 3), Dense(torch.tensor([0.2, 0.8, 0.0]))) == OneHot(1, 3)
     assert residual(OneHot(1, 3), OneHot(1, 3)) == OneHot(1, 3)
+
+
+@given(st.integers(0, 2**31), st.floats(0, 1, exclude_max=True))
+def test_a_gpu_leaves_and_picks_what_a_cpu_does(seed: int, draw: float) -> None:
+    target, draft = torch.softmax(
+        torch.randn(2, 20, generator=torch.Generator().manual_seed(seed)), -1
+    )
+    near, distant = (
+        residual(Dense(target), Dense(draft)),
+        residual(Dense(far(target)), Dense(draft)),
+    )
+    assert torch.allclose(near.dense(), distant.dense().cpu(), atol=1e-6)
+    assert Dense(far(target)).pick(draw) == Dense(target).pick(draw)
+
+
+@pytest.mark.parametrize("place", [torch.Tensor.clone, far])
+def test_where_both_agree_the_residual_is_the_target(
+    place: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    target = Dense(place(torch.tensor([0.25, 0.75])))
+    assert residual(target, Dense(torch.tensor([0.25, 0.75]))) is target
+
+
+def test_what_a_certain_draft_leaves_is_the_rest_of_the_target() -> None:
+    rest = residual(Dense(torch.tensor([0.5, 0.25, 0.25])), OneHot(0, 3))
+    assert rest.dense().tolist() == pytest.approx([0.0, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("place", [torch.Tensor.clone, far])
+def test_the_least_that_can_be_left_is_a_distribution_too(
+    place: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    """Smaller than that 1 could be divided by it in float32."""
+    target = Dense(place(torch.tensor([1.0, 2.5e-44, 0.0])))
+    assert residual(target, OneHot(0, 3)).dense().tolist() == [0.0, 1.0, 0.0]

@@ -238,3 +238,10 @@ def test_alternatives_stand_with_the_position_they_were_judged_at() -> None:
     trace = trace_of(run(chain(9), drafter, num_draft_tokens=3, max_new_tokens=4))
     likeliest = [t.target_top[0].token_id if t.target_top else None for t in trace.rounds[0].judged]
     assert likeliest == [1, 2, None, 2]
+
+
+def test_an_answer_without_room_is_a_prefill_and_its_end() -> None:
+    target = TableRunner(chain(5))
+    kinds = [type(e) for e in run(chain(5), NoDrafter(), target=target, max_new_tokens=0)]
+    assert kinds == [PrefillFinished, DecodeFinished]
+    assert target.num_cached_tokens == 0

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -64,3 +66,34 @@ def test_likeliest_sees_every_chunk_that_holds_anything(seed: int, width: int) -
     indices, probs = rows.likeliest(row.numpy(), 2)
     expected = torch.softmax(row.double(), -1)[torch.from_numpy(indices)]
     assert torch.allclose(torch.from_numpy(probs).double(), expected, rtol=1e-4, atol=1e-8)
+
+
+def test_a_nucleus_that_rounding_leaves_short_keeps_everything() -> None:
+    flat = np.zeros(25, np.float32)
+    assert 25 * float(np.float32(1 / 25)) < math.nextafter(1.0, 0.0)
+    probs = rows.softmax(flat, 1.0, 0, math.nextafter(1.0, 0.0))
+    assert probs.tolist() == pytest.approx([1 / 25] * 25)
+
+
+@pytest.mark.parametrize("seed", [10, 28, 64, 80, 104, 114])
+def test_the_largest_draw_falls_on_a_token_of_the_last_chunk(seed: int) -> None:
+    """Of these, chunk by chunk, rounding leaves a rest as large as the last chunk holds."""
+    chance = np.random.default_rng(seed)
+    weights = np.exp(chance.normal(size=64 * int(chance.integers(3, 10))) * 10).astype(np.float32)
+    chosen = rows.pick(weights / weights.sum(), math.nextafter(1.0, 0.0))
+    assert weights[chosen] > 0
+    assert chosen >= len(weights) - 64
+
+
+@pytest.mark.parametrize("seed", [0, 5, 10, 12])
+def test_within_a_chunk_the_largest_draw_falls_on_its_last_token(seed: int) -> None:
+    """Of these, rounding leaves a rest as large as the last token."""
+    weights = np.exp(np.random.default_rng(seed).normal(size=40) * 10).astype(np.float32)
+    assert rows.pick(weights / weights.sum(), math.nextafter(1.0, 0.0)) == 39
+
+
+@pytest.mark.parametrize("draw", [0.0, 0.4, 0.6, math.nextafter(1.0, 0.0)])
+def test_empty_chunks_are_passed_over(draw: float) -> None:
+    probs = np.zeros(300, np.float32)
+    probs[[130, 250]] = 0.5
+    assert rows.pick(probs, draw) == (130 if draw < 0.5 else 250)

@@ -11,11 +11,15 @@ from specdemo.engine.distribution import OneHot
 from specdemo.engine.sampling import (
     Sampler,
     SamplingParams,
+    alternatives_of,
+    greedy,
     keep_top_k,
     keep_top_p,
     soften,
 )
 from specdemo.errors import BadLogitsError
+from specdemo.events import Alternative
+from tests.fakes import far
 
 
 def logits(rows: int, width: int, seed: int) -> torch.Tensor:
@@ -92,6 +96,8 @@ def test_the_penalty_sees_only_the_draft_before_its_position() -> None:
     assert rows.eq(1.0).all(), "the model's logits are not the sampler's to change"
 
 
+# Where nothing is compiled, numpy warns of what the sampler refuses a line later.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_numbers_that_are_not_finite_are_an_error(temperature: float, bad: float) -> None:
@@ -108,6 +114,7 @@ def test_a_seed_fixes_every_draw_and_positions_get_different_ones() -> None:
     assert len(set(draws)) == 5
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_row_that_nobody_asks_for_is_not_judged() -> None:
     rows = logits(2, 300, seed=5)
     rows[1] = math.nan
@@ -115,3 +122,38 @@ def test_a_row_that_nobody_asks_for_is_not_judged() -> None:
     assert warped[0] == OneHot(int(rows[0].argmax()), 300)
     with pytest.raises(BadLogitsError):
         warped.row(-1)
+
+
+@given(
+    st.integers(0, 2**31),
+    st.floats(0.2, 2.0),
+    st.sampled_from([0, 1, 8]),
+    st.sampled_from([0.5, 1.0]),
+)
+def test_a_gpu_warps_as_a_cpu_does(seed: int, temperature: float, top_k: int, top_p: float) -> None:
+    row = logits(1, 130, seed)
+    params = SamplingParams(temperature, top_k, top_p)
+    near, distant = soften(row, params), soften(far(row), params)
+    assert torch.allclose(near.distribution.dense(), distant.distribution.dense().cpu(), atol=2e-6)
+    assert list(distant.top) == alike(near.top)
+
+
+def test_a_gpu_is_greedy_as_a_cpu_is() -> None:
+    row = logits(1, 130, seed=3)
+    near, distant = greedy(row), greedy(far(row))
+    assert near.distribution == distant.distribution
+    assert list(distant.top) == alike(near.top)
+
+
+def alike(top: tuple[Alternative, ...]) -> list[Alternative]:
+    return [Alternative(one.token_id, pytest.approx(one.prob, abs=2e-6)) for one in top]
+
+
+def test_rows_are_read_one_by_one_or_together() -> None:
+    warped = Sampler(SamplingParams(), 0).warp(torch.eye(4)[[2, 0, 3]], [], [2, 0])
+    assert [warped[i].prob(2) for i in range(len(warped))] == [1.0, 0.0, 0.0]
+    assert warped[1:] == [OneHot(0, 4), OneHot(3, 4)]
+
+
+def test_of_a_certainty_there_is_one_alternative() -> None:
+    assert alternatives_of(OneHot(3, 9)) == (Alternative(3, 1.0),)

@@ -98,3 +98,10 @@ def test_a_busy_machine_is_told() -> None:
     found = diagnose(race_of(normal, run(*["aaab"] * 5)))
     assert found.costs[-1].key == "why_busy"
     assert found.costs[-1].values["factor"] == pytest.approx(3.0)
+
+
+def test_a_fixed_length_that_is_the_best_already_gets_no_advice() -> None:
+    # Half of the drafts kept, at a tenth of a pass each: one token is best, and was asked for.
+    speculative = run(*["ab", "rs"] * 4, draft=0.3)
+    found = diagnose(race_of(NORMAL, speculative, draft_length="fixed", num_draft_tokens=1))
+    assert found.advice is None

@@ -10,7 +10,14 @@ from specdemo.events import (
     Round,
     TokenOutcome,
 )
-from specdemo.metrics import compare, first_difference, peak_bytes, run_metrics, token_times
+from specdemo.metrics import (
+    compare,
+    first_difference,
+    peak_bytes,
+    run_metrics,
+    time_per_output_token_seconds,
+    token_times,
+)
 from specdemo.trace import (
     BestNormal,
     Environment,
@@ -149,3 +156,18 @@ def test_the_peak_is_the_highest_sample_and_unknown_stays_unknown() -> None:
 def test_a_trace_ends_with_its_reason() -> None:
     ended = advance(RunTrace(), DecodeFinished(FinishReason.STOPPED))
     assert ended.finish_reason is FinishReason.STOPPED
+
+
+def test_time_per_token_is_the_mean_after_the_first() -> None:
+    assert time_per_output_token_seconds(normal(0, 1, 2)) == pytest.approx(1.0)
+    assert time_per_output_token_seconds(trace([A, B], [S])) == pytest.approx(3.5 / 2)
+    assert time_per_output_token_seconds(normal(0)) is None
+    assert time_per_output_token_seconds(RunTrace()) is None
+
+
+@pytest.mark.parametrize("stopped", [0, 1])
+def test_of_unfinished_answers_the_missing_end_is_no_difference(stopped: int) -> None:
+    runs = [normal(0, 1), normal(0, 1, 2)]
+    runs[stopped] = advance(runs[stopped], DecodeFinished(FinishReason.STOPPED))
+    assert first_difference(*runs) is None
+    assert first_difference(RunTrace(), runs[1]) is None
