@@ -40,6 +40,7 @@ function drawTotals() {
   );
   put("mean_acceptance_length", number(fast?.tau, 2), word("mean_acceptance_length_sub"));
   put("output", ...outputWords(totals));
+  drawDifference(totals?.finished ? totals.why : null);
   bestNormal.textContent = totals?.best
     ? fill("best_normal", {
         precision: totals.best[0],
@@ -56,6 +57,40 @@ function outputWords(totals) {
   if (!totals.normal.tokens || !totals.speculative.tokens) return ["–", word("output_waiting")];
   measures.output.cell.dataset.match = totals.same ? "same" : "different";
   if (totals.same) return ["✓", word(totals.finished ? "output_same" : "output_same_so_far")];
-  return ["≠", `${fill("output_differs", { index: totals.difference + 1 })}. ${word("output_differs_tie")}`];
+  const why = totals.finished && totals.why ? `: ${word(`difference_${totals.why.cause}_short`)}` : "";
+  return ["≠", fill("output_differs", { index: totals.difference + 1 }) + why];
+}
+
+// The first difference: both candidates' logits in each shape and precision, and what they mean.
+const difference = make("div", "sd-scroll sd-difference");
+difference.tabIndex = 0; // long tables scroll
+
+function drawDifference(why) {
+  difference.hidden = !why;
+  if (!why) return difference.replaceChildren();
+  const values = { ...why, rows: why.num_rows, behind: number(why.behind, 4), rounding: number(why.rounding, 4) };
+  const table = make("table");
+  const cells = (tag, texts) => {
+    const line = make("tr");
+    line.append(...texts.map((text, column) => make(column ? tag : "th", column ? "sd-number" : "", text)));
+    line.firstChild.scope = tag === "th" ? "col" : "row";
+    return line;
+  };
+  const head = make("thead");
+  const body = make("tbody");
+  const names = [word("lane_normal"), word("lane_speculative")];
+  head.append(cells("th", [fill("difference_logits", values), ...names, word("difference_gap")]));
+  for (const cell of head.firstChild.children) cell.scope = "col";
+  why.texts.forEach((text, index) => {
+    const shown = text === null ? [word("difference_ended")] : glyphs(text);
+    head.firstChild.children[index + 1].append(make("br"), ...shown);
+  });
+  body.append(
+    ...why.rows.map(([name, ...logits]) =>
+      cells("td", [fill(`difference_${name}`, values), ...logits.map((logit) => number(logit, 4))]),
+    ),
+  );
+  table.append(head, body);
+  difference.replaceChildren(make("p", "", fill(`difference_${why.cause}`, values)), table);
 }
 

@@ -82,7 +82,7 @@ laneRow.append(lanes.normal.frame, lanes.speculative.frame);
 const measureRow = make("div", "sd-measures");
 measureRow.append(...Object.values(measures).map((item) => item.cell));
 const playerBar = buildPlayer();
-root.append(laneRow, playerBar, measureRow, legendBar);
+root.append(laneRow, playerBar, measureRow, difference, legendBar);
 
 // --- reading the lines -----------------------------------------------------------------------
 function read() {

@@ -1,6 +1,7 @@
 """Losslessness that anyone can test: many runs against the target's exact distribution."""
 
 from specdemo.proof.faults import FAULTS, SOUND
+from specdemo.proof.greedy import Cause, Difference, explain
 from specdemo.proof.sampling import (
     NUM_RUNS,
     NUM_TOKENS,
@@ -18,11 +19,14 @@ __all__ = [
     "NUM_TOKENS",
     "SIGNIFICANCE",
     "SOUND",
+    "Cause",
+    "Difference",
     "Fit",
     "Proof",
     "ProofPlan",
     "Session",
     "Verdict",
+    "explain",
     "proof_request",
     "prove",
     "verdict",

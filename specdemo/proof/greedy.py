@@ -1,29 +1,41 @@
 """Where two greedy answers part, and why: a near-tie that rounding decided, or a defect.
 
 The row of that position is computed anew in the shapes in which the two lanes saw it, and once in
-a finer precision. Knows no screen.
+float32, after both runs and in no clock of theirs. Knows no screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from threading import Event
 
 import torch
 
+from specdemo import metrics
 from specdemo.engine.protocols import ModelRunner
-from specdemo.trace import RunTrace
+from specdemo.engine.sampling import penalize
+from specdemo.proof.sampling import Session
+from specdemo.session import DecodeRequest
+from specdemo.trace import RunTrace, Snapshot
 
 # Logits closer than this are a tie in any precision that a model is run in.
 TIE_GAP = 1e-5
+# Rounding shows in the differences between likely tokens; two alone may happen to move alike.
+NUM_WATCHED = 8
+# A pass of several rows rounds otherwise than a pass of one, but not by much more: what moves its
+# logits further is no rounding. Even in float32 they move by less than the second of the two.
+_MOST_OF_ONE_ROW = 4.0
+_MOST_IN_FLOAT32 = 1e-3
 
 
 class Cause(StrEnum):
-    """Why two greedy answers part."""
+    """Why two greedy answers part; unknown where these weights have no float32."""
 
     NUMERICAL_TIE = "numerical_tie"
     DEFECT = "defect"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,44 +53,99 @@ class Parting:
     drafted: tuple[int, ...]
     row: int
 
+    @property
+    def before(self) -> tuple[int, ...]:
+        """Everything before the parting."""
+        return (*self.history, *self.drafted[: self.row])
+
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """A row of logits at the parting: both candidates, the likeliest two, and the gap of those."""
+    """A row of logits (V,) at the parting, as decoding compares them: penalties included.
 
+    A candidate's logit is −infinity where the answer had ended.
+    """
+
+    logits: torch.Tensor
     normal_logit: float
     speculative_logit: float
-    top: tuple[int, int]
-    top_2_gap: float
 
     @property
-    def lead(self) -> float:
-        """By how much the normal lane's candidate is ahead."""
-        return self.normal_logit - self.speculative_logit
+    def top_2_gap(self) -> float:
+        """By how much the likeliest token is ahead of the second."""
+        first, second = self.logits.topk(2).values.tolist()
+        return float(first - second)
+
+    @property
+    def behind(self) -> float:
+        """By how much the likeliest token is ahead of the less likely candidate."""
+        return self.logits.max().item() - min(self.normal_logit, self.speculative_logit)
+
+    def moved(self, other: Recomputed) -> float:
+        """The largest change in a difference between two of the other row's likeliest tokens."""
+        watched = other.logits.topk(min(NUM_WATCHED, len(other.logits))).indices
+        change = (self.logits - other.logits)[watched]
+        return (change.max() - change.min()).item()
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A parting with the row in both lanes' shapes and in a finer precision."""
+    """A parting with the row in both lanes' shapes and in float32, if these weights have one."""
 
     parting: Parting
     one_row: Recomputed
     several_rows: Recomputed
-    finer: Recomputed
+    float32: Recomputed | None
 
     @property
     def rounding_gap(self) -> float:
-        """How far rounding moved the candidates apart or together."""
-        leads = [self.one_row.lead, self.several_rows.lead, self.finer.lead]
-        return max(leads) - min(leads)
+        """How far rounding moved two of the likeliest tokens apart or together."""
+        if self.float32 is None:
+            return self.several_rows.moved(self.one_row)
+        return max(row.moved(self.float32) for row in (self.one_row, self.several_rows))
 
     @property
     def cause(self) -> Cause:
-        """A tie if the candidates are the likeliest two and no further apart than rounding goes."""
-        candidates = {self.parting.normal_token_id, self.parting.speculative_token_id}
-        is_close = self.finer.top_2_gap <= max(self.rounding_gap, TIE_GAP)
-        is_tie = candidates == set(self.finer.top) and is_close
-        return Cause.NUMERICAL_TIE if is_tie else Cause.DEFECT
+        """A tie if both candidates are as close to the likeliest token as rounding goes."""
+        if self.float32 is None:
+            return Cause.UNKNOWN
+        allowed = max(_MOST_OF_ONE_ROW * self.one_row.moved(self.float32), _MOST_IN_FLOAT32)
+        is_rounding = self.several_rows.moved(self.float32) <= allowed
+        is_close = self.float32.behind <= max(self.rounding_gap, TIE_GAP)
+        return Cause.NUMERICAL_TIE if is_rounding and is_close else Cause.DEFECT
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is told of the first difference of a race; `texts` are its tokens' by id."""
+
+    explained: Explained
+    texts: Mapping[int, str]
+    precision: str
+
+
+def explain(
+    session: Session, request: DecodeRequest, snapshot: Snapshot, stop: Event
+) -> Difference | None:
+    """Why the answers of a greedy race part; `None` if they do not, or if stopped before.
+
+    Raises a `SpecdemoError`.
+    """
+    if metrics.compare(snapshot).first_difference is None:
+        return None
+    with session.lent(request, stop) as models:
+        if models is None:
+            return None
+        parting = parting_of(
+            snapshot.normal.trace, snapshot.speculative.trace, models.prompt_token_ids
+        )
+        assert parting is not None
+        found = explained(
+            models.target, models.new_float32_target(), parting, request.repetition_penalty
+        )
+        ids = (parting.normal_token_id, parting.speculative_token_id)
+        texts = models.texts_of(token_id for token_id in ids if token_id is not None)
+        return Difference(found, texts, models.environment.precision)
 
 
 def parting_of(
@@ -115,45 +182,43 @@ def parting_of(
     )
 
 
-def recomputed_in_one_row(runner: ModelRunner, parting: Parting) -> Recomputed:
+def explained(
+    runner: ModelRunner, float32: ModelRunner | None, parting: Parting, penalty: float = 1.0
+) -> Explained:
+    """A parting with its rows; `float32` runs the same weights in that precision."""
+    return Explained(
+        parting,
+        recomputed_in_one_row(runner, parting, penalty),
+        recomputed_in_several_rows(runner, parting, penalty),
+        None if float32 is None else recomputed_in_one_row(float32, parting, penalty),
+    )
+
+
+def recomputed_in_one_row(runner: ModelRunner, parting: Parting, penalty: float) -> Recomputed:
     """The row as normal decoding computes it: a pass of one token."""
-    before = [*parting.history, *parting.drafted[: parting.row]]
+    before = parting.before
     runner.rollback(0)
     runner.forward(before[:-1], 0)
-    return _read(runner.forward(before[-1:], 1).logits[0], parting)
+    return _read(runner.forward(before[-1:], 1).logits, parting, penalty)
 
 
-def recomputed_in_several_rows(runner: ModelRunner, parting: Parting) -> Recomputed:
+def recomputed_in_several_rows(runner: ModelRunner, parting: Parting, penalty: float) -> Recomputed:
     """The row as verification computed it: a pass over the whole draft."""
     runner.rollback(0)
     runner.forward(parting.history[:-1], 0)
     pending = [parting.history[-1], *parting.drafted]
-    return _read(runner.forward(pending, len(pending)).logits[parting.row], parting)
+    logits = runner.forward(pending, len(pending)).logits
+    return _read(logits[parting.row : parting.row + 1], parting, penalty)
 
 
-def explained(runner: ModelRunner, finer: ModelRunner, parting: Parting) -> Explained:
-    """A parting with its rows; `finer` runs the same model in a finer precision."""
-    return Explained(
-        parting,
-        recomputed_in_one_row(runner, parting),
-        recomputed_in_several_rows(runner, parting),
-        recomputed_in_one_row(finer, parting),
-    )
-
-
-def _read(logits: torch.Tensor, parting: Parting) -> Recomputed:
-    top = logits.topk(2)
-    first, second = top.indices.tolist()
-    return Recomputed(
-        _logit(logits, parting.normal_token_id),
-        _logit(logits, parting.speculative_token_id),
-        top=(first, second),
-        top_2_gap=(top.values[0] - top.values[1]).item(),
-    )
+def _read(row: torch.Tensor, parting: Parting, penalty: float) -> Recomputed:
+    logits = penalize(row, parting.before, penalty)[0].cpu()
+    candidates = (parting.normal_token_id, parting.speculative_token_id)
+    return Recomputed(logits, *(_logit(logits, candidate) for candidate in candidates))
 
 
 def _logit(logits: torch.Tensor, token_id: int | None) -> float:
-    return float("nan") if token_id is None else logits[token_id].item()
+    return -torch.inf if token_id is None else logits[token_id].item()
 
 
 def _ids(trace: RunTrace) -> list[int]:

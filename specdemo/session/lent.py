@@ -17,11 +17,13 @@ from specdemo.trace import Environment
 class LentModels:
     """A request's two models with empty caches, its prompt as ids, and what ends an answer.
 
-    `draft` is `None` where the request drafts without a model.
+    `draft` is `None` where the request drafts without a model. `new_float32_target` computes with
+    the target's weights in float32, or is `None` where they are quantized or do not fit beside.
     """
 
     target: ModelRunner
     draft: ModelRunner | None
+    new_float32_target: Callable[[], ModelRunner | None]
     prompt_token_ids: tuple[int, ...]
     end_token_ids: frozenset[int]
     environment: Environment
@@ -33,6 +35,7 @@ def lend(
     request: DecodeRequest,
     prompt_token_ids: list[int],
     environment: Environment,
+    load_float32: Callable[[], ModelPair | None],
 ) -> LentModels:
     """Fresh runners for a request; raises if it asks for a draft model that the pair lacks."""
     capacity = len(prompt_token_ids) + request.max_new_tokens
@@ -43,9 +46,14 @@ def lend(
             texts.note(token_id)
         return texts.by_token_id
 
+    def new_float32_target() -> ModelRunner | None:
+        exact = load_float32()
+        return None if exact is None else exact.new_target_runner(capacity)
+
     return LentModels(
         target=pair.new_target_runner(capacity),
         draft=new_draft_runner(pair, request.draft_source, capacity),
+        new_float32_target=new_float32_target,
         prompt_token_ids=tuple(prompt_token_ids),
         end_token_ids=pair.tokenizer.end_token_ids,
         environment=environment,

@@ -127,7 +127,9 @@ class DecodeSession:
             if pair is None:
                 yield None
                 return
-            yield lend(pair, request, encode_prompt(pair, request), describe(pair))
+            prompt_token_ids = encode_prompt(pair, request)
+            load_float32 = partial(self._in_float32, pair)
+            yield lend(pair, request, prompt_token_ids, describe(pair), load_float32)
 
     @contextmanager
     def _held(self, request: DecodeRequest, stop: Event) -> Iterator[ModelPair | None]:
@@ -166,17 +168,30 @@ class DecodeSession:
         Its weights are held beside the loaded pair's only while they are measured.
         """
         best = LoadedSpec(spec.pair, spec.device, resolve_precision("auto", spec.device))
-        settings = self._settings
-        try:
-            pair = run_through(load_pair(best, settings.cache_folder, settings.num_threads))
-        except NotEnoughMemoryError:
-            return None  # two pairs at once do not fit: not observed
+        pair = self._beside(best)
+        if pair is None:
+            return None
         warm_up(pair)
         lane = Lane(pair, request, prompt_token_ids, "none", should_stop)
         while not lane.is_finished:
             lane.step()
         speed = run_metrics(lane.trace).tokens_per_second
         return BestNormal(best.precision, speed) if speed else None
+
+    def _in_float32(self, pair: ModelPair) -> ModelPair | None:
+        """The same weights in float32; `None` if they are quantized, or do not fit beside."""
+        if pair.spec.precision == "float32":
+            return pair
+        exact = replace(pair.spec, precision="float32")
+        return None if pair.spec.is_quantized else self._beside(exact)
+
+    def _beside(self, spec: LoadedSpec) -> ModelPair | None:
+        """A second pair for a moment; `None`, which is not observed, if two do not fit."""
+        settings = self._settings
+        try:
+            return run_through(load_pair(spec, settings.cache_folder, settings.num_threads))
+        except NotEnoughMemoryError:
+            return None
 
 
 def race(

@@ -14,7 +14,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import Protocol
 
-from specdemo import benchmark, proof, scoring
+from specdemo import benchmark, metrics, proof, scoring
 from specdemo.errors import SpecdemoError
 from specdemo.session import ChatTurn, DecodeRequest
 from specdemo.settings import Limits
@@ -277,7 +277,11 @@ class Handlers:
         else:
             visitor.last_snapshot = snapshot
             lines.add_tokens(snapshot)
-            lines.add_totals(snapshot)
+            if metrics.compare(snapshot).first_difference is not None:
+                yield Update(status=status("busy", "difference_recomputing"))
+            lines.add_totals(
+                snapshot, proof.explain(self._session, request, snapshot, visitor.stop)
+            )
             this_run = precision_run(request.prompt, snapshot)
             pairs = compared(visitor.precision_runs, this_run)
             others = (r for r in visitor.precision_runs if r.precision != this_run.precision)

@@ -14,7 +14,9 @@ import gradio as gr
 from specdemo import metrics
 from specdemo.events import FinishReason, JudgedToken, Round
 from specdemo.palette import STATE_STYLES
+from specdemo.proof import Difference
 from specdemo.trace import Environment, LaneSnapshot, Snapshot
+from specdemo.ui.difference import difference_value
 from specdemo.ui.json_view import encode, json_view
 
 _NUMBER_DIGITS = 4
@@ -121,9 +123,10 @@ class StreamLines:
         self._lines.extend(normal.added(snapshot.normal))
         self._lines.extend(speculative.added(snapshot.speculative))
 
-    def add_totals(self, snapshot: Snapshot) -> None:
-        """Append the numbers of this moment."""
-        self._lines.append(encode(["totals", totals(snapshot)]))
+    def add_totals(self, snapshot: Snapshot, difference: Difference | None = None) -> None:
+        """Append the numbers of this moment, and why the answers differ if that is known."""
+        why = difference and difference_value(difference)
+        self._lines.append(encode(["totals", {**totals(snapshot), "why": why}]))
 
     def add_failure(self) -> None:
         """Append that the run broke off."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from threading import Event
 
 import pytest
 import torch
@@ -12,23 +14,25 @@ from specdemo.engine.drafting import ModelDrafter, NoDrafter
 from specdemo.engine.generation import generate
 from specdemo.engine.protocols import Drafter, ForwardOutput, ModelRunner
 from specdemo.engine.sampling import Sampler, SamplingParams
-from specdemo.proof.greedy import Cause, explained, parting_of
+from specdemo.proof.greedy import Cause, Parting, explain, explained, parting_of
+from specdemo.session import DecodeRequest, LentModels
 from specdemo.trace import RunTrace, advance
 from tests.fakes import TableRunner, chain
+from tests.traces import HERE, race_of
 
 PROMPT = [0, 1]
 FIRST, SECOND = 4, 6
 
 
 class RoundingRunner(TableRunner):
-    """A model whose passes of several rows round the second candidate up a little."""
+    """A model that rounds the second candidate down in a pass of one row, up in longer ones."""
 
     def forward(
         self, token_ids: Sequence[int], num_logits: int, features: torch.Tensor | None = None
     ) -> ForwardOutput:
         output = super().forward(token_ids, num_logits, features)
-        if num_logits > 1:
-            output.logits[:, SECOND] += 0.01
+        if num_logits:
+            output.logits[:, SECOND] += 0.01 if num_logits > 1 else -0.004
         return output
 
 
@@ -64,7 +68,7 @@ def test_equal_answers_do_not_part() -> None:
 
 def test_a_near_tie_that_the_shape_of_the_pass_decides_is_a_tie_with_its_numbers() -> None:
     table = near_tie(0.004)
-    normal = traced(TableRunner(table), NoDrafter())
+    normal = traced(RoundingRunner(table), NoDrafter())
     fast = traced(RoundingRunner(table), drafted(table))
     parting = parting_of(normal, fast, PROMPT)
     assert parting is not None
@@ -72,9 +76,12 @@ def test_a_near_tie_that_the_shape_of_the_pass_decides_is_a_tie_with_its_numbers
     assert (parting.history, parting.drafted, parting.row) == ((0, 1), (2, 3, 4, 5), 2)
     found = explained(RoundingRunner(table), TableRunner(table), parting)
     assert found.cause is Cause.NUMERICAL_TIE
-    assert found.one_row.lead == pytest.approx(0.004, abs=1e-4)
-    assert found.several_rows.lead == pytest.approx(-0.006, abs=1e-4)
-    assert found.finer.top_2_gap == pytest.approx(0.004, abs=1e-4)
+    assert found.float32 is not None
+    rows = (found.one_row, found.several_rows, found.float32)
+    leads = [row.normal_logit - row.speculative_logit for row in rows]
+    assert leads == pytest.approx([0.008, -0.006, 0.004], abs=1e-4)
+    assert [row.top_2_gap for row in rows] == pytest.approx([0.008, 0.006, 0.004], abs=1e-4)
+    assert found.float32.behind == pytest.approx(0.004, abs=1e-4)
     assert found.rounding_gap == pytest.approx(0.01, abs=1e-4)
 
 
@@ -86,7 +93,8 @@ def test_a_gap_that_rounding_does_not_reach_is_a_defect() -> None:
     assert parting is not None
     found = explained(RoundingRunner(table), TableRunner(table), parting)
     assert found.cause is Cause.DEFECT
-    assert found.rounding_gap < found.finer.top_2_gap
+    assert found.float32 is not None
+    assert found.rounding_gap < found.float32.behind
 
 
 def test_a_third_token_is_a_defect_however_close_the_first_two_are() -> None:
@@ -110,3 +118,91 @@ def test_an_answer_that_ends_before_the_other_is_a_defect(is_normal_shorter: boo
     assert parting.position == 3
     assert None in (parting.normal_token_id, parting.speculative_token_id)
     assert explained(TableRunner(table), TableRunner(table), parting).cause is Cause.DEFECT
+
+
+def test_three_tokens_that_close_are_a_tie_whichever_two_were_chosen() -> None:
+    table = near_tie(0.004)
+    table[3, 8] = table[3, FIRST] + 0.001
+    parting = Parting(2, FIRST, SECOND, (0, 1), (2, 3, 4, 5), 2)
+    found = explained(RoundingRunner(table), TableRunner(table), parting)
+    assert found.cause is Cause.NUMERICAL_TIE
+
+
+class WrongRows(TableRunner):
+    """A model that is wrong by far in passes of several rows."""
+
+    def forward(
+        self, token_ids: Sequence[int], num_logits: int, features: torch.Tensor | None = None
+    ) -> ForwardOutput:
+        output = super().forward(token_ids, num_logits, features)
+        if num_logits > 1:
+            output.logits[:, SECOND] += 3.0
+        return output
+
+
+def test_what_goes_wrong_by_far_in_longer_passes_is_no_rounding() -> None:
+    table = near_tie(1.0)
+    normal = traced(WrongRows(table), NoDrafter())
+    fast = traced(WrongRows(table), drafted(table))
+    parting = parting_of(normal, fast, PROMPT)
+    assert parting is not None
+    found = explained(WrongRows(table), TableRunner(table), parting)
+    assert found.rounding_gap > 1.0
+    assert found.cause is Cause.DEFECT
+
+
+def test_without_float32_nothing_is_claimed() -> None:
+    table = near_tie(0.004)
+    parting = Parting(2, FIRST, SECOND, (0, 1), (2, 3, 4, 5), 2)
+    found = explained(RoundingRunner(table), None, parting)
+    assert found.cause is Cause.UNKNOWN
+    assert found.rounding_gap == pytest.approx(0.014, abs=1e-4)
+
+
+def test_a_penalty_is_part_of_what_is_compared() -> None:
+    """Penalized by 2, token 4 of logit 50 stands exactly at 25 where it was written before."""
+    table = near_tie(0.0)
+    parting = Parting(2, FIRST, SECOND, (FIRST, 1), (2, 3, 4, 5), 2)
+    found = explained(TableRunner(table), TableRunner(table), parting, penalty=2.0)
+    assert (found.one_row.normal_logit, found.one_row.speculative_logit) == (25.0, 50.0)
+    assert found.several_rows.normal_logit == 25.0
+
+
+def test_a_race_is_explained_on_its_own_models() -> None:
+    """The lane that drafts is rounded; the session lends the same model, and its float32."""
+    table = near_tie(0.004)
+    normal = traced(RoundingRunner(table), NoDrafter())
+    fast = traced(RoundingRunner(table), drafted(table))
+    request = DecodeRequest("?", draft_source="ngram")
+    models = LentModels(
+        target=RoundingRunner(table),
+        draft=None,
+        new_float32_target=lambda: TableRunner(table),
+        prompt_token_ids=tuple(PROMPT),
+        end_token_ids=frozenset(),
+        environment=HERE,
+        texts_of=lambda ids: {token_id: f"<{token_id}>" for token_id in ids},
+    )
+    session = Lending(models)
+    found = explain(session, request, race_of(normal, fast), Event())
+    assert found is not None
+    assert found.explained.cause is Cause.NUMERICAL_TIE
+    assert found.texts == {FIRST: "<4>", SECOND: "<6>"}
+    assert found.precision == HERE.precision
+    assert explain(session, request, race_of(normal, normal), Event()) is None
+    assert explain(Lending(None), request, race_of(normal, fast), Event()) is None
+    assert session.num_lent == 1, "equal answers need no models"
+
+
+class Lending:
+    """A session that lends what it was given."""
+
+    def __init__(self, models: LentModels | None) -> None:
+        self.models = models
+        self.num_lent = 0
+
+    def lent(
+        self, request: DecodeRequest, stop: Event
+    ) -> AbstractContextManager[LentModels | None]:
+        self.num_lent += 1
+        return nullcontext(self.models)

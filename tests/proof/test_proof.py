@@ -45,7 +45,7 @@ class Lender:
     def lent(
         self, request: DecodeRequest, stop: Event
     ) -> AbstractContextManager[LentModels | None]:
-        models = lend(table_pair(), request, [1, 2], describe(table_pair()))
+        models = lend(table_pair(), request, [1, 2], describe(table_pair()), lambda: None)
         return nullcontext(
             replace(
                 models,

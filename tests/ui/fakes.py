@@ -11,6 +11,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from threading import Event
 
+import torch
+
+from specdemo.engine.protocols import ForwardOutput
 from specdemo.errors import InvalidRequestError
 from specdemo.events import (
     Alternative,
@@ -112,6 +115,19 @@ def judged(word: Word, outcome: TokenOutcome) -> JudgedToken:
     )
 
 
+# What the lanes write at the seventh place when they are asked to differ: equally likely.
+PARTED = (Word(3, " <b>"), Word(4, " blue"))
+
+
+class WrappedRunner(TableRunner):
+    """A table model that takes any token id for one of its own."""
+
+    def forward(
+        self, token_ids: Sequence[int], num_logits: int, features: torch.Tensor | None = None
+    ) -> ForwardOutput:
+        return super().forward([token_id % len(self.table) for token_id in token_ids], num_logits)
+
+
 @dataclass
 class FakeSession:
     """Answers `ANSWER`, or the prompt itself when it is asked to echo; slowly when asked to."""
@@ -200,9 +216,12 @@ class FakeSession:
             " so",
         ]
         draft = TableRunner(table + random_table(12, 2, spread=0.8))
+        if "differ" in request.prompt:
+            table[:, [PARTED[0].token_id, PARTED[1].token_id]] = 9.0
         models = LentModels(
-            target=TableRunner(table),
+            target=WrappedRunner(table),
             draft=draft,
+            new_float32_target=lambda: WrappedRunner(table),
             prompt_token_ids=(1, 2),
             end_token_ids=frozenset(),
             environment=ENVIRONMENT,
@@ -233,7 +252,10 @@ class FakeSession:
         words = tokens_of(self._text(request))[: request.max_new_tokens]
         texts = {OTHER_ID: " perhaps", 3: " maybe"} | {word.token_id: word.piece for word in words}
         lanes = [LaneSnapshot(), LaneSnapshot()]
-        steps = [normal_steps(words), speculative_steps(words, request.num_draft_tokens)]
+        others = words
+        if "differ" in request.prompt:
+            words, others = ([*words[:6], token, *words[7:]] for token in PARTED)
+        steps = [normal_steps(words), speculative_steps(others, request.num_draft_tokens)]
         while any(lane.trace.finish_reason is None for lane in lanes):
             running = [i for i in (0, 1) if lanes[i].trace.finish_reason is None]
             behind = min(running, key=lambda i: lanes[i].trace.seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -212,6 +213,29 @@ def test_stop_ends_a_load_between_two_stages() -> None:
     next(stages)
     page.stop("visitor")
     assert json.loads(list(stages)[-1])["word"] == "status_load_stopped"
+
+
+def totals_of(update: Update) -> dict[str, Any]:
+    lines = [json.loads(line) for line in (update.stream or "").splitlines()]
+    return [line[1] for line in lines if line[0] == "totals"][-1]
+
+
+def test_where_greedy_answers_part_the_position_is_computed_anew_and_judged() -> None:
+    form = FORM._replace(prompt="Please differ")
+    *updates, last = handlers(FakeSession()).race("visitor", form, "en", ())
+    assert "difference_recomputing" in [status(u).get("word") for u in updates if u.status]
+    why = totals_of(last)["why"]
+    assert (why["cause"], why["index"]) == ("numerical_tie", 7)
+    assert why["texts"] == [" <b>", " blue"]
+    assert [row[0] for row in why["rows"]] == ["one", "several", "float32"]
+    assert why["rows"][0][1:] == [9.0, 9.0, 0.0]
+
+
+def test_equal_or_sampled_answers_have_no_difference_to_judge() -> None:
+    for form in (FORM, FORM._replace(prompt="Please differ", temperature=0.7)):
+        *updates, last = handlers(FakeSession()).race("visitor", form, "en", ())
+        assert totals_of(last)["why"] is None
+        assert "difference_recomputing" not in [status(u).get("word") for u in updates if u.status]
 
 
 def test_a_change_of_precision_is_set_beside_the_run_before() -> None:

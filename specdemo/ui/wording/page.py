@@ -130,10 +130,6 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Differs from token {index} on",
         "Diverso dal token {index} in poi",
     ),
-    "output_differs_tie": (
-        "In low precision a near-tie between two tokens can fall either way.",
-        "In bassa precisione un quasi pareggio fra due token può finire in un modo o nell'altro.",
-    ),
     "output_sampling": (
         "Sampling: both follow the same distribution, so they need not agree word for word.",
         "Campionamento: le due seguono la stessa distribuzione, non le stesse parole.",

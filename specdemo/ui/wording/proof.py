@@ -46,6 +46,38 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Stopped after {done} of {planned} runs; the test speaks only when all are counted.",
         "Fermato dopo {done} corse su {planned}; la prova dà un verdetto solo alla fine.",
     ),
+    # the first difference of a greedy race
+    "difference_recomputing": (
+        "The answers differ: computing that position anew …",
+        "Le risposte differiscono: ricalcolo di quella posizione …",
+    ),
+    "difference_numerical_tie_short": ("numerical tie", "pareggio numerico"),
+    "difference_defect_short": ("defect", "difetto"),
+    "difference_unknown_short": ("not classified", "non classificato"),
+    "difference_numerical_tie": (
+        "Numerical tie: in float32 neither token is more than {behind} behind the likeliest, and rounding "
+        "moves logits by up to {rounding} against each other.",
+        "Pareggio numerico: in float32 nessuno dei due token è più di {behind} sotto il più probabile, e "
+        "l'arrotondamento sposta i logit fino a {rounding} l'uno rispetto all'altro.",
+    ),
+    "difference_defect": (
+        "Defect: in float32 one of the tokens is {behind} behind the likeliest; rounding does not explain "
+        "it (it moved logits by up to {rounding} here). Please report it.",
+        "Difetto: in float32 uno dei token è {behind} sotto il più probabile; l'arrotondamento non lo "
+        "spiega (qui ha spostato i logit fino a {rounding}). Segnalalo.",
+    ),
+    "difference_unknown": (
+        "Not classified: float32 of these weights is not at hand. The shape of the pass moves logits by up "
+        "to {rounding} against each other.",
+        "Non classificato: questi pesi non sono disponibili in float32. La forma della passata sposta i "
+        "logit fino a {rounding} l'uno rispetto all'altro.",
+    ),
+    "difference_logits": ("Logits at token {index}", "Logit al token {index}"),
+    "difference_gap": ("gap of the top two", "distacco fra i primi due"),
+    "difference_one": ("{precision}, one row", "{precision}, una riga"),
+    "difference_several": ("{precision}, {rows} rows", "{precision}, {rows} righe"),
+    "difference_float32": ("float32, one row", "float32, una riga"),
+    "difference_ended": ("(ended)", "(finita)"),
     # the verdict
     "proof_held": (
         "No difference found: speculative tokens follow the target's own distribution (p = {p}). Their "
