@@ -146,7 +146,7 @@ class RunSettings:
     An empty `system_prompt` leaves the model's own. `top_k` 0 and `top_p` 1 are off,
     temperature 0 is greedy. `num_draft_tokens` is the length of a fixed draft and of the first of a
     heuristic one. `quantize` (both, target, draft) and `double_quantization` matter only in 8bit
-    and nf4.
+    and nf4. With `strict` both lanes compute every token in passes of the same number of rows.
     """
 
     prompt: str
@@ -168,6 +168,7 @@ class RunSettings:
     order: str = "race"
     quantize: str = "both"
     double_quantization: bool = False
+    strict: bool = False
 
     @property
     def is_greedy(self) -> bool:

@@ -32,7 +32,8 @@ function drawTotals() {
   };
   const isFaster = (totals?.speedup ?? 1) >= 1;
   root.classList.toggle("sd-slower", !isFaster);
-  put("speedup", speedupText(totals?.speedup), !totals?.speedup ? "" : totals.finished ? word(isFaster ? "faster" : "slower") : word("so_far"));
+  const speedupNote = totals?.strict ? "strict_speedup" : !totals?.finished ? "so_far" : isFaster ? "faster" : "slower";
+  put("speedup", speedupText(totals?.speedup), totals?.speedup ? word(speedupNote) : "");
   put(
     "acceptance_rate",
     fast && fast.alpha !== null ? fast.alpha.toLocaleString(props.language, { style: "percent", maximumFractionDigits: 0 }) : "–",

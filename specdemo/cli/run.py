@@ -68,6 +68,12 @@ def add_to(commands: Any) -> None:
         "--double-quantization", action="store_true", help="quantize the scales of nf4 too"
     )
     run.add_argument("--device", choices=DEVICES)
+    run.add_argument(
+        "--strict",
+        action="store_true",
+        help="compute each token in passes of equal shape in both lanes, so that rounding cannot "
+        "part them; the normal lane then takes longer than normal decoding does",
+    )
     run.set_defaults(
         **{k: v for k, v in defaults.items() if k in vars(run.parse_args(["--prompt", ""]))}
     )
@@ -145,6 +151,11 @@ def as_text(snapshot: Snapshot, *, is_terminal: bool) -> str:
         coloured(snapshot.speculative, is_terminal=is_terminal),
         "",
         f"speedup {number(comparison.speedup, '.2f')}×{same}",
+        *(
+            ["strict: no speedup over normal decoding, which computes one row for each token"]
+            if snapshot.settings.strict
+            else []
+        ),
         f"acceptance rate {number(speculative.acceptance_rate, '.0%')} · tokens per target pass "
         f"{number(speculative.mean_acceptance_length, '.2f')} · overhead "
         f"{number(speculative.overhead_rate, '.1%')}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from specdemo.engine.draft_length import (
@@ -22,6 +22,7 @@ from specdemo.models.loading import ModelPair, SizedRunner
 from specdemo.models.memory import peak_bytes
 from specdemo.models.tokenization import Pieces, TokenTexts
 from specdemo.session.request import DecodeRequest
+from specdemo.session.strict import GridRunner
 from specdemo.settings import Limits
 from specdemo.trace import LaneSnapshot, MemorySample, RunTrace, advance
 
@@ -38,10 +39,10 @@ class Lane:
         should_stop: Callable[[], bool],
         token_texts: TokenTexts | None = None,
     ) -> None:
-        capacity = len(prompt_token_ids) + request.max_new_tokens
+        capacity = capacity_for(request, prompt_token_ids)
         sampler = Sampler(request.sampling_params, request.seed)
         self._pair = pair
-        self._target = pair.new_target_runner(capacity)
+        self._target = new_target_runner(pair, request, capacity)
         self._draft = new_draft_runner(pair, draft_source, capacity)
         self._pieces = Pieces(pair.tokenizer, prompt_token_ids)
         self._token_texts = token_texts or TokenTexts(pair.tokenizer)
@@ -125,6 +126,25 @@ class Lane:
             draft_cache_used_bytes=self._draft.cache_used_bytes if self._draft else 0,
             peak_bytes=peak_bytes(self._pair.spec.device),
         )
+
+
+def capacity_for(request: DecodeRequest, prompt_token_ids: Sequence[int]) -> int:
+    """How many positions the caches must hold."""
+    return len(prompt_token_ids) + request.max_new_tokens + strict_rows(request)
+
+
+def strict_rows(request: DecodeRequest) -> int:
+    """Rows of every judged pass of a strict run: the longest draft's and one; 0 if it is not."""
+    if not request.strict:
+        return 0
+    is_fixed = request.draft_length == "fixed"
+    return 1 + (request.num_draft_tokens if is_fixed else Limits().chosen_draft_tokens)
+
+
+def new_target_runner(pair: ModelPair, request: DecodeRequest, capacity: int) -> SizedRunner:
+    """The target's runner; in a strict run its passes have one shape."""
+    runner = pair.new_target_runner(capacity)
+    return GridRunner(runner, strict_rows(request)) if request.strict else runner
 
 
 def new_draft_runner(pair: ModelPair, draft_source: str, capacity: int) -> SizedRunner | None:

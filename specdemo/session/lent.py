@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from specdemo.engine.protocols import ModelRunner
 from specdemo.models.loading import ModelPair
 from specdemo.models.tokenization import TokenTexts
-from specdemo.session.lane import new_draft_runner
+from specdemo.session.lane import capacity_for, new_draft_runner, new_target_runner
 from specdemo.session.request import DecodeRequest
 from specdemo.trace import Environment
 
@@ -38,7 +38,7 @@ def lend(
     load_float32: Callable[[], ModelPair | None],
 ) -> LentModels:
     """Fresh runners for a request; raises if it asks for a draft model that the pair lacks."""
-    capacity = len(prompt_token_ids) + request.max_new_tokens
+    capacity = capacity_for(request, prompt_token_ids)
     texts = TokenTexts(pair.tokenizer)
 
     def texts_of(token_ids: Iterable[int]) -> Mapping[int, str]:
@@ -51,7 +51,7 @@ def lend(
         return None if exact is None else exact.new_target_runner(capacity)
 
     return LentModels(
-        target=pair.new_target_runner(capacity),
+        target=new_target_runner(pair, request, capacity),
         draft=new_draft_runner(pair, request.draft_source, capacity),
         new_float32_target=new_float32_target,
         prompt_token_ids=tuple(prompt_token_ids),

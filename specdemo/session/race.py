@@ -24,7 +24,7 @@ from specdemo.models.memory import reset_peak
 from specdemo.models.store import ModelStore
 from specdemo.models.tokenization import TokenTexts, prompt_pieces
 from specdemo.session.environment import describe
-from specdemo.session.lane import Lane
+from specdemo.session.lane import Lane, capacity_for
 from specdemo.session.lent import LentModels, lend
 from specdemo.session.request import DecodeRequest
 from specdemo.session.scored import ScoredText, draft_alone, score_answer
@@ -267,7 +267,7 @@ def encode_prompt(pair: ModelPair, request: DecodeRequest) -> list[int]:
             "The prompt holds a special token that this pair's two models do not share; leave it "
             "out."
         )
-    surplus = len(token_ids) + request.max_new_tokens - pair.context_length
+    surplus = capacity_for(request, token_ids) - pair.context_length
     if surplus > 0:
         raise PromptTooLongError(
             f"The prompt has {len(token_ids):,} tokens; with {request.max_new_tokens:,} new ones "

@@ -58,6 +58,7 @@ class Form(NamedTuple):
     system_prompt: str | None
     quantize: str = DEFAULTS.quantize
     double_quantization: bool = DEFAULTS.double_quantization
+    strict: bool = DEFAULTS.strict
     models: str = DEFAULTS.pair
     custom_target: str | None = None
     custom_draft: str | None = None
@@ -96,6 +97,7 @@ def request_from(form: Form, conversation: tuple[ChatTurn, ...] = ()) -> DecodeR
         precision=form.precision,
         quantize=form.quantize,
         double_quantization=form.double_quantization,
+        strict=form.strict,
         draft_source=form.draft_source,
         draft_length=form.draft_length,
         num_draft_tokens=int(form.num_draft_tokens or 0),

@@ -29,6 +29,7 @@ class SettingsFields:
     system_prompt: gr.Textbox
     quantize: gr.Radio
     double_quantization: gr.Checkbox
+    strict: gr.Checkbox
 
 
 def draw_settings(labels: Labels) -> SettingsFields:
@@ -99,6 +100,9 @@ def draw_settings(labels: Labels) -> SettingsFields:
                 {"label": "double_quantization", "info": "double_quantization_info"},
                 value=default.double_quantization,
             )
+            strict = labels.make(
+                gr.Checkbox, {"label": "strict", "info": "strict_info"}, value=default.strict
+            )
         system_prompt = labels.make(
             gr.Textbox,
             {"label": "system_prompt", "placeholder": "system_prompt_placeholder"},
@@ -119,6 +123,7 @@ def draw_settings(labels: Labels) -> SettingsFields:
         system_prompt=system_prompt,
         quantize=quantize,
         double_quantization=double,
+        strict=strict,
     )
 
 

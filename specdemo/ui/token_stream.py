@@ -142,6 +142,7 @@ def totals(snapshot: Snapshot) -> dict[str, object]:
         "speculative": _lane_totals(snapshot.speculative),
         "speedup": _rounded(comparison.speedup),
         "greedy": snapshot.is_greedy,
+        "strict": snapshot.settings.strict,
         "same": comparison.same_output,
         "difference": comparison.first_difference,
         "finished": snapshot.is_finished,

@@ -27,6 +27,17 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "quantize_both": ("both models", "entrambi"),
     "quantize_target": ("target", "modello"),
     "quantize_draft": ("draft", "bozza"),
+    "strict": ("Strict: equal shape", "Rigoroso: stessa forma"),
+    "strict_info": (
+        "The normal lane computes as many rows a token as a verification, so that rounding cannot part the "
+        "lanes. It gets slower: the speedup of a strict race is none over normal decoding.",
+        "La corsia normale calcola per ogni token tante righe quante una verifica, così l'arrotondamento "
+        "non separa le corsie. Diventa più lenta: l'accelerazione non vale rispetto alla decodifica normale.",
+    ),
+    "strict_speedup": (
+        "strict: over a normal lane slowed by its extra rows",
+        "rigoroso: su una corsia normale rallentata dalle righe in più",
+    ),
     "double_quantization": ("Double quantization", "Doppia quantizzazione"),
     "double_quantization_info": (
         "4-bit: rounds the scales too, a little smaller",
