@@ -5,7 +5,7 @@
 
 In float32 a difference is a failure unless a float64 recomputation of its position gives a gap
 between the two likeliest tokens below 1e-5; each such tie is listed. In bfloat16 our two lanes are
-compared with each other.
+compared with each other, and a difference is judged as the page judges it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from specdemo.models.catalog import SMOLLM2_135M
 from specdemo.models.conversion import converted_folder
 from specdemo.models.loading import LoadedSpec, ModelPair, load_pair
+from specdemo.proof.greedy import explained, parting_of
 from specdemo.session.lane import Lane
 from specdemo.session.race import encode_prompt, run_through
 from specdemo.session.request import DecodeRequest
 from specdemo.settings import ASSETS_FOLDER, read_settings
+from specdemo.trace import RunTrace
 
 RESULTS = Path(__file__).with_name("exactness.json")
 NEW_TOKENS = 64
@@ -81,12 +83,16 @@ def cases(is_sample: bool) -> Iterator[Case]:
                     yield Case(precision, source, count, question_id)
 
 
-def our_answer(pair: ModelPair, request: DecodeRequest, source: str) -> list[int]:
-    """Token ids of one of our runs."""
+def our_run(pair: ModelPair, request: DecodeRequest, source: str) -> RunTrace:
+    """One of our runs."""
     lane = Lane(pair, request, encode_prompt(pair, request), source, lambda: False)
     while not lane.is_finished:
         lane.step()
-    return [token_id for token_id in lane.trace.token_ids if token_id is not None]
+    return lane.trace
+
+
+def ids_of(trace: RunTrace) -> list[int]:
+    return [token_id for token_id in trace.token_ids if token_id is not None]
 
 
 @torch.inference_mode()
@@ -145,16 +151,19 @@ class Bench:
         )
 
     @cache  # noqa: B019
-    def normal_answer(self, precision: str, question_id: int) -> tuple[int, ...]:
+    def normal_run(self, precision: str, question_id: int) -> RunTrace:
         request = self.request(Case(precision, "none", 1, question_id))
-        return tuple(our_answer(self.pair(precision), request, "none"))
+        return our_run(self.pair(precision), request, "none")
 
     def compare(self, case: Case) -> list[dict[str, object]]:
         """The differences of one case; none is the hope."""
         pair, request = self.pair(case.precision), self.request(case)
         prompt = encode_prompt(pair, request)
-        normal = list(self.normal_answer(case.precision, case.question_id))
-        found = {"speculative": our_answer(pair, request, case.draft_source)}
+        normal_run = self.normal_run(case.precision, case.question_id)
+        speculative_run = our_run(pair, request, case.draft_source)
+        if case.precision == "bfloat16":
+            return self.judged(pair, prompt, normal_run, speculative_run)
+        normal, found = ids_of(normal_run), {"speculative": ids_of(speculative_run)}
         if case.precision == "float32" and case.num_draft_tokens == 1:
             found["transformers"] = their_answer(self.reference(torch.float32), pair, prompt)
         result = []
@@ -165,6 +174,29 @@ class Bench:
                 assert parting is not None
                 result.append({"with": name, **asdict(parting), "verdict": parting.verdict})
         return result
+
+    def judged(
+        self, pair: ModelPair, prompt: list[int], normal: RunTrace, speculative: RunTrace
+    ) -> list[dict[str, object]]:
+        """The first difference in low precision, as the page judges it."""
+        parting = parting_of(normal, speculative, prompt)
+        if parting is None:
+            return []
+        capacity = len(prompt) + 2 * NEW_TOKENS
+        runners = [p.new_target_runner(capacity) for p in (pair, self.pair("float32"))]
+        found = explained(*runners, parting)
+        assert found.float32 is not None
+        return [
+            {
+                "with": "speculative",
+                "position": parting.position,
+                "expected": parting.normal_token_id,
+                "found": parting.speculative_token_id,
+                "top_2_gap": found.float32.top_2_gap,
+                "rounding_gap": found.rounding_gap,
+                "verdict": found.cause.value.replace("_", " "),
+            }
+        ]
 
 
 def main() -> int:

@@ -3,20 +3,8 @@ const bar = make("progress", "sd-progress");
 const empty = worded("p", "sd-quiet", "bench_hint");
 const charts = make("div", "sd-bench-charts");
 const tables = make("div");
-const cards = [];
+const drawCharts = chartCards(charts);
 root.append(bar, empty, charts, tables);
-
-const card = (index) => {
-  if (!cards[index]) {
-    const box = make("figure", "sd-chart");
-    const parts = { title: make("figcaption"), plot: make("div", "sd-plot"), text: make("p", "sd-unseen") };
-    parts.plot.setAttribute("aria-hidden", "true");
-    box.append(parts.title, parts.plot, parts.text);
-    charts.append(box);
-    cards[index] = parts;
-  }
-  return cards[index];
-};
 
 const cells = (texts, numLabels, tag) => {
   const line = make("tr");
@@ -54,12 +42,7 @@ const draw = () => {
   bar.style.visibility = shown.planned && shown.done < shown.planned ? "visible" : "hidden";
   empty.hidden = Boolean(shown.charts);
   charts.hidden = !shown.charts;
-  (shown.charts ?? []).forEach(({ title, text, figure }, index) => {
-    const parts = card(index);
-    parts.title.textContent = title;
-    parts.text.textContent = text;
-    plotted(parts.plot, figure);
-  });
+  drawCharts(shown.charts ?? []);
   tables.replaceChildren(...(shown.tables ?? []).map(tableNode));
   relabel(root);
 };

@@ -36,3 +36,23 @@ const plotted = (plot, figure) => {
   // The script is large: on a busy machine the first figures may be there before it.
   document.querySelector('script[src*="plotly"]')?.addEventListener("load", show, { once: true });
 };
+
+// Cards in a box, one for each chart, made when it first comes; its text is for screen readers.
+const chartCards = (box) => {
+  const cards = [];
+  const added = () => {
+    const card = make("figure", "sd-chart");
+    const parts = { title: make("figcaption"), plot: make("div", "sd-plot"), text: make("p", "sd-unseen") };
+    parts.plot.setAttribute("aria-hidden", "true");
+    card.append(parts.title, parts.plot, parts.text);
+    box.append(card);
+    return parts;
+  };
+  return (shown) =>
+    shown.forEach(({ title, text, figure }, index) => {
+      cards[index] ??= added();
+      cards[index].title.textContent = title;
+      cards[index].text.textContent = text;
+      plotted(cards[index].plot, figure);
+    });
+};

@@ -5,21 +5,9 @@ const sentence = make("p", "sd-proof-verdict");
 const figures = make("div", "sd-measures sd-score-measures");
 const charts = make("div", "sd-bench-charts sd-proof-charts");
 const notes = make("div", "sd-score-notes");
-const cards = [];
+const drawCharts = chartCards(charts);
 sentence.setAttribute("role", "status");
 root.append(bar, empty, sentence, figures, charts, notes);
-
-const card = (index) => {
-  if (!cards[index]) {
-    const box = make("figure", "sd-chart");
-    const parts = { title: make("figcaption"), plot: make("div", "sd-plot"), text: make("p", "sd-unseen") };
-    parts.plot.setAttribute("aria-hidden", "true");
-    box.append(parts.title, parts.plot, parts.text);
-    charts.append(box);
-    cards[index] = parts;
-  }
-  return cards[index];
-};
 
 const cell = (title, value, sub) => {
   const box = make("div", "sd-measure");
@@ -88,12 +76,7 @@ const draw = () => {
     sentence.textContent = shown.verdict ? fill(shown.verdict, values) : "";
     sentence.dataset.verdict = shown.verdict ?? "";
     drawFigures(shown);
-    shown.charts.forEach(({ title, text, figure }, index) => {
-      const parts = card(index);
-      parts.title.textContent = title;
-      parts.text.textContent = text;
-      plotted(parts.plot, figure);
-    });
+    drawCharts(shown.charts);
     drawNotes(shown);
   }
   relabel(root);

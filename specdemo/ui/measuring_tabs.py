@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from specdemo.ui.benchmark_tab import BenchmarkTab, draw_benchmark_tab, wire_benchmark_tab
+from specdemo.ui.benchmark_tab import (
+    BenchmarkTab,
+    draw_benchmark_tab,
+    drawn_run,
+    wire_benchmark_tab,
+)
 from specdemo.ui.labels import Labels
-from specdemo.ui.measuring import MeasuringHandlers
-from specdemo.ui.proof_tab import ProofTab, draw_proof_tab, wire_proof_tab
-from specdemo.ui.proving import ProofHandlers
-from specdemo.ui.score_tab import ScoreTab, draw_score_tab, wire_score_tab
+from specdemo.ui.measuring import MeasuringHandlers, MeasuringUpdate, ScoreForm
+from specdemo.ui.proof_tab import ProofTab, draw_proof_tab
+from specdemo.ui.proving import ProofForm, ProofHandlers
+from specdemo.ui.score_tab import ScoreTab, draw_score_tab
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +74,26 @@ def wire_measuring_tabs(
         asked = [tab.start.click, tab.prompt.submit]
         gr.on(asked, None, outputs=tab.status, js=say_waiting)
     wire_benchmark_tab(tabs.benchmark, handlers, language, queue)
-    wire_score_tab(tabs.score, handlers, language, precision, queue)
-    wire_proof_tab(tabs.proof, proving, language, precision, queue)
+    forms = ((tabs.score, handlers.score, ScoreForm), (tabs.proof, proving.prove, ProofForm))
+    for tab, run, form in forms:
+        _wire_prompted(tab, run, form, [language, *tab.form, precision], queue)
+
+
+def _wire_prompted(
+    tab: ScoreTab | ProofTab,
+    run: Callable[[str | None, Any, str], Iterator[MeasuringUpdate]],
+    form: Callable[..., Any],
+    inputs: list[gr.components.Component],
+    queue: dict[str, Any],
+) -> None:
+    """Run what a tab asks for, from its button and from its prompt."""
+
+    def drawn(request: gr.Request, language: str, *values: Any) -> Iterator[list[Any]]:
+        updates = run(request.session_hash, form(*values), language)
+        with closing(updates):  # type: ignore[type-var]
+            yield from map(drawn_run, updates)
+
+    gr.on(
+        [tab.start.click, tab.prompt.submit], drawn, inputs=inputs, outputs=tab.outputs,
+        show_progress_on=tab.status, **queue,
+    )  # fmt: skip

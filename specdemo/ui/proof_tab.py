@@ -1,21 +1,16 @@
-"""The tab of the proof: what stands in it and what its buttons do. Knows no formula."""
+"""The tab of the proof: what stands in it. Knows no event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import gradio as gr
 
 from specdemo.proof import FAULTS, NUM_RUNS, SOUND
 from specdemo.settings import Limits
-from specdemo.ui.benchmark_tab import drawn_run
 from specdemo.ui.form import MODES
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
-from specdemo.ui.proving import ProofForm, ProofHandlers
 
 _PROMPT = "Give me a random word."
 _FAULTS = {kind: f"proof_fault_{kind}" for kind in (SOUND, *FAULTS)}
@@ -69,23 +64,3 @@ def draw_proof_tab(labels: Labels) -> ProofTab:
     status = labels.adopt(json_view("status", view_id="proof-status"))
     view = labels.adopt(json_view("proof", parts=("plots",)))
     return ProofTab(prompt, mode, num_runs, fault, start, stop, status, view)
-
-
-def wire_proof_tab(
-    tab: ProofTab,
-    handlers: ProofHandlers,
-    language: gr.Radio,
-    precision: gr.Dropdown,
-    device: dict[str, Any],
-) -> None:
-    """Connect the tab; `device` says how runs queue for the device."""
-
-    def prove(request: gr.Request, spoken: str, *values: Any) -> Iterator[list[Any]]:
-        updates = handlers.prove(request.session_hash, ProofForm(*values), spoken)
-        with closing(updates):  # type: ignore[type-var]
-            yield from map(drawn_run, updates)
-
-    gr.on(
-        [tab.start.click, tab.prompt.submit], prove, inputs=[language, *tab.form, precision],
-        outputs=tab.outputs, show_progress_on=tab.status, **device,
-    )  # fmt: skip

@@ -1,21 +1,16 @@
-"""The tab of draft-and-score: what stands in it and what its buttons do. Knows no formula."""
+"""The tab of draft-and-score: what stands in it. Knows no event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import gradio as gr
 
 from specdemo.benchmark.suites import tutorial
 from specdemo.settings import Limits
-from specdemo.ui.benchmark_tab import drawn_run
 from specdemo.ui.form import MODES
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
-from specdemo.ui.measuring import MeasuringHandlers, ScoreForm
 
 _MAX_NEW_TOKENS = 100
 
@@ -63,23 +58,3 @@ def draw_score_tab(labels: Labels) -> ScoreTab:
     status = labels.adopt(json_view("status", view_id="score-status"))
     view = labels.adopt(json_view("score"))
     return ScoreTab(prompt, mode, tokens, start, stop, status, view)
-
-
-def wire_score_tab(
-    tab: ScoreTab,
-    handlers: MeasuringHandlers,
-    language: gr.Radio,
-    precision: gr.Dropdown,
-    device: dict[str, Any],
-) -> None:
-    """Connect the tab; `device` says how runs queue for the device."""
-
-    def score(request: gr.Request, spoken: str, *values: Any) -> Iterator[list[Any]]:
-        updates = handlers.score(request.session_hash, ScoreForm(*values), spoken)
-        with closing(updates):  # type: ignore[type-var]
-            yield from map(drawn_run, updates)
-
-    gr.on(
-        [tab.start.click, tab.prompt.submit], score, inputs=[language, *tab.form, precision],
-        outputs=tab.outputs, show_progress_on=tab.status, **device,
-    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -202,3 +203,19 @@ def test_contrast_and_names_pass_axe(
     ]
     assert complaints == []
     context.close()
+
+
+def test_where_greedy_answers_part_a_table_tells_how_close_the_tokens_were(opened: Page) -> None:
+    expect(opened.locator(".sd-difference")).to_be_hidden()
+    race(opened, "Please differ")
+    table = opened.locator(".sd-difference")
+    expect(table).to_contain_text("Numerical tie", timeout=MINUTES)
+    expect(table.locator("tbody th")).to_have_text(
+        ["bfloat16, one row", re.compile(r"bfloat16, \d+ rows"), "float32, one row"]
+    )
+    expect(table.locator("thead")).to_contain_text("<b>")
+    expect(opened.locator(".sd-measure-output")).to_contain_text(
+        "Differs from token 7 on: numerical tie"
+    )
+    race(opened, "Why is the sky blue?")
+    expect(table).to_be_hidden(timeout=MINUTES)

@@ -81,6 +81,30 @@ def test_the_draft_is_marked_by_surprise_beside_what_decoding_gives(
     assert complaints == []
 
 
+@pytest.mark.parametrize(
+    ("fault", "verdict"),
+    [
+        ("nothing", "No difference found"),
+        ("bonus token from the wrong row", "Caught"),
+        ("replacement from the target, not the residual", "Caught"),
+    ],
+)
+def test_a_proof_holds_and_catches_what_a_class_plants(
+    page: Page, address: str, fault: str, verdict: str
+) -> None:
+    complaints = opened(page, address, "Proof")
+    page.get_by_role("radio", name=fault).check()
+    page.get_by_role("spinbutton", name="Runs of each lane").fill("4000")
+    page.locator("#sd-proof-start").click()
+    said = page.locator("#sd-proof-status .sd-status-line")
+    expect(said).to_contain_text("Finished: 4000 runs", timeout=MINUTES)
+    sentence = page.locator("#sd-proof .sd-proof-verdict")
+    expect(sentence).to_contain_text(verdict)
+    expect(page.locator("#sd-proof .sd-plot")).to_have_count(3)
+    expect(page.locator("#sd-proof .sd-plot .point path").first).to_be_attached()
+    assert complaints == []
+
+
 def test_a_hostile_prompt_stays_text_in_the_score(page: Page, address: str) -> None:
     opened(page, address, "Draft and score")
     page.locator("#sd-score-prompt textarea").fill(HOSTILE)

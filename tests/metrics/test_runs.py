@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specdemo.events import (
@@ -171,3 +173,26 @@ def test_of_unfinished_answers_the_missing_end_is_no_difference(stopped: int) ->
     runs[stopped] = advance(runs[stopped], DecodeFinished(FinishReason.STOPPED))
     assert first_difference(*runs) is None
     assert first_difference(RunTrace(), runs[1]) is None
+
+
+def test_a_run_that_has_only_read_its_prompt_has_no_first_token_yet() -> None:
+    begun = RunTrace(PrefillFinished(4, 1.0, 0.5, 0.25))
+    assert run_metrics(begun).time_to_first_token_seconds is None
+    assert run_metrics(begun).seconds == 1.75
+
+
+def test_rounds_without_a_prefill_are_timed_from_their_own_start() -> None:
+    alone = replace(normal(0, 1), prefill=None)
+    assert token_times(alone) == (1.0, 2.0)
+    assert run_metrics(alone).time_to_first_token_seconds is None
+
+
+def test_time_outside_the_passes_is_never_negative() -> None:
+    rounded = Round(0, (JudgedToken(1, N),), 0.0, 1.0, -1e-9)
+    trace = RunTrace(PrefillFinished(4, 1.0, 0.0, 0.0), (rounded,))
+    assert run_metrics(trace).overhead_rate == 0.0
+
+
+@pytest.mark.parametrize("runs", [(RunTrace(), normal(0)), (normal(0), RunTrace())])
+def test_one_run_alone_has_no_speedup(runs: tuple[RunTrace, RunTrace]) -> None:
+    assert compare(snapshot(*runs)).speedup is None

@@ -133,6 +133,34 @@ def test_every_family_is_exact_for_every_draft_length(
     assert_exact(tmp_path, family, seed=seed, counts=counts)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("is_assisted", [False, True], ids=["generate", "assisted"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_greedy_ids_are_those_of_transformers_generate(
+    family: str, is_assisted: bool, tmp_path: Path
+) -> None:
+    target = save_model(tmp_path / "target", family, seed=3)
+    draft = save_model(tmp_path / "draft", family, seed=103)
+    pair = load(target, draft)
+    prompt = pair.tokenizer.encode(PROMPT)
+    reference = Reference(target, pair.vocab_size)
+    assistant = Reference(draft, pair.vocab_size).model if is_assisted else None
+    output_ids = reference.model.generate(
+        torch.tensor([prompt]),
+        attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+        assistant_model=assistant,
+        max_new_tokens=NEW_TOKENS,
+        do_sample=False,
+        eos_token_id=None,
+        # Ids behind the tokenizer's are rows of padding.
+        suppress_tokens=list(range(pair.vocab_size, reference.model.config.vocab_size)) or None,
+    )
+    expected = output_ids[0, len(prompt) :].tolist()
+    assert len(expected) == NEW_TOKENS
+    for num_draft in (0, 4):
+        reference.assert_same(prompt, expected, output(judged(pair, prompt, num_draft)))
+
+
 @pytest.mark.parametrize("family", CORE)
 def test_bytes_are_those_of_the_tensors(family: str, tmp_path: Path) -> None:
     folder = save_model(tmp_path / "target", family, seed=0)
