@@ -73,7 +73,7 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "logit fino a {rounding} l'uno rispetto all'altro.",
     ),
     "difference_logits": ("Logits at token {index}", "Logit al token {index}"),
-    "difference_gap": ("gap of the top two", "distacco fra i primi due"),
+    "difference_gap": ("Gap of the top two", "Distacco fra i primi due"),
     "difference_one": ("{precision}, one row", "{precision}, una riga"),
     "difference_several": ("{precision}, {rows} rows", "{precision}, {rows} righe"),
     "difference_float32": ("float32, one row", "float32, una riga"),
