@@ -224,7 +224,10 @@ def verdict(status: int) -> str:
 
 
 def save(known: dict[str, str]) -> None:
-    RESULTS.write_text(json.dumps(dict(sorted(known.items())), indent=0, ensure_ascii=False) + "\n")
+    """Whole or not at all: a run may be killed at any time."""
+    fresh = RESULTS.with_suffix(".new")
+    fresh.write_text(json.dumps(dict(sorted(known.items())), indent=0, ensure_ascii=False) + "\n")
+    fresh.replace(RESULTS)
 
 
 def report(known: dict[str, str]) -> None:
