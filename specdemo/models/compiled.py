@@ -27,9 +27,11 @@ def supports(config: object) -> bool:
     """Whether the compiled pass computes this model."""
     if not isinstance(config, LlamaConfig):
         return False
-    depths = (config.hidden_size, config.intermediate_size, config.head_dim or 1)
+    width, head_size = config.intermediate_size, config.head_dim or 1
+    depths = (config.hidden_size, width // kernels.DOWN_PARTS, head_size)
     return (
         all(depth % kernels.LANES == 0 for depth in depths)
+        and width % kernels.DOWN_PARTS == 0
         and config.vocab_size % kernels.BLOCK == 0
         and config.hidden_act == "silu"
         and not (config.attention_bias or config.mlp_bias)
@@ -119,7 +121,7 @@ def compile_weights(
         output=packed(stacked(f"{attention}.o_proj")),
         mlp_norms=stacked("post_attention_layernorm").float().numpy(),
         gate_up=packed(gate_up),
-        down=packed(stacked("mlp.down_proj")),
+        down=packed(split_columns(stacked("mlp.down_proj"))),
         final_norm=state["model.norm.weight"].float().numpy(),
         head=packed(head if head_token_ids is None else head[head_token_ids]),
         num_kv_heads=config.num_key_value_heads or config.num_attention_heads,
@@ -151,6 +153,11 @@ def interleave_pairs(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     """Two rows of gate, two of up, and so on (L, 2 I, H): what a block multiplies together."""
     shape = (gate.shape[0], -1, kernels.PAIR, gate.shape[2])
     return torch.stack([gate.reshape(shape), up.reshape(shape)], dim=2).flatten(1, 3)
+
+
+def split_columns(matrices: torch.Tensor) -> torch.Tensor:
+    """(L, N, K) as (L, P, N, K / P): what multiplies the first columns, then the next."""
+    return torch.stack(matrices.chunk(kernels.DOWN_PARTS, dim=2), dim=1)
 
 
 def rotary_tables(length: int, head_size: int, theta: float) -> tuple[Array, Array]:
@@ -193,7 +200,7 @@ class CompiledRunner:
         self._scratch = (
             np.empty((rows, weights.qkv.weights.shape[1]), np.float32),
             np.empty((rows, weights.output.weights.shape[2]), np.float32),
-            np.empty((rows, weights.down.weights.shape[2]), np.float32),
+            np.empty((kernels.DOWN_PARTS, rows, weights.down.weights.shape[3]), np.float32),
         )
 
     @property

@@ -23,6 +23,9 @@ from specdemo.engine.rows import exp
 from specdemo.models.kernels.barrier import share, wait_for_all
 from specdemo.models.kernels.dot import BLOCK, NO_SCALES, PAIR, linear_block, operand, store_packed
 
+DOWN_PARTS = 2
+"""Of the longest rows, the down projection's: eight whole ones overflow the nearest cache."""
+
 
 @njit
 def _rms_norm(hidden, weight, num_rows, epsilon, out):
@@ -133,7 +136,8 @@ def _gate(matrix, first, last, inputs, num_rows, activated):
             for i in range(PAIR):
                 gate, up = gate_up[row, i], gate_up[row, PAIR + i]
                 sigmoid = np.float32(1.0) / (np.float32(1.0) + exp(-gate))
-                activated[row, block * PAIR + i] = gate * sigmoid * up
+                part, column = divmod(block * PAIR + i, activated.shape[2])
+                activated[part, row, column] = gate * sigmoid * up
 
 
 @njit(nogil=True)
@@ -156,13 +160,13 @@ def llama_pass(
     output_matrices,  # (L, H, Q)
     mlp_norms,  # (L, H)
     gate_up_matrices,  # (L, 2 I, H), rows in turn: two of gate, two of up
-    down_matrices,  # (L, H, I)
+    down_matrices,  # (L, P, H, I / P): halves of the columns, P = DOWN_PARTS
     final_norm,  # (H,)
     head_matrix,  # (V, H)
     epsilon,
     qkv,  # scratch that the threads share, as the next two: (R, Q + 2 KV · D)
     attended,  # (R, Q)
-    activated,  # (R, I)
+    activated,  # (P, R, I / P)
     logits,  # (N, V)
 ):
     """One thread's share of a forward pass: writes caches, last hidden states and logits."""
@@ -217,8 +221,10 @@ def llama_pass(
         expected += num_threads
         wait_for_all(counter, expected)
 
-        matrix = _layer_of(down_matrices, layer)
-        _add_projection(matrix, width_first, width_last, activated, num_rows, hidden)
+        matrices = _layer_of(down_matrices, layer)
+        for part in range(DOWN_PARTS):
+            matrix, inputs = _layer_of(matrices, part), activated[part]
+            _add_projection(matrix, width_first, width_last, inputs, num_rows, hidden)
         if layer + 1 == feature_layer:
             _add_features(features, width_first * BLOCK, width_last * BLOCK, hidden)
         expected += num_threads
