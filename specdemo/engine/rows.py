@@ -13,6 +13,7 @@ import numpy as np
 from specdemo.compilation import njit
 
 _CHUNK = 64
+_LEAST = np.int32(-(2**31))
 
 
 @njit
@@ -47,43 +48,45 @@ def _insert(values, indices, value, index):
     indices[place] = index
 
 
-@njit(fastmath={"nnan", "nsz"})
-def _chunk_max(row, first, last):
-    top = row[first]
-    for i in range(first + 1, last):
-        top = max(top, row[i])
-    return top
-
-
 @njit(fastmath={"reassoc"})
 def _sum(row):
     total = np.float32(0.0)
-    for value in row:
-        total += value
+    for i in range(len(row)):  # by index: a loop over the values does not vectorize
+        total += row[i]
     return total
 
 
 @njit(fastmath={"reassoc"})
-def _sum_exp(row, maxima, top):
-    """The sum of exp(row − top); chunks whose every term is 0 cost nothing."""
+def _sum_exp(row, top):
+    """The sum of exp(row − top)."""
     total = np.float32(0.0)
-    for chunk in range(len(maxima)):
-        if maxima[chunk] < top - np.float32(87.0):
-            continue
-        first = chunk * _CHUNK
-        for i in range(first, min(first + _CHUNK, len(row))):
-            total += exp(row[i] - top)
+    for i in range(len(row)):
+        total += exp(row[i] - top)
     return total
 
 
 @njit
+def _in_order(bits):
+    """The bits of a float32 as an integer that compares as the float does, and back."""
+    return np.int32(bits ^ (np.int32(bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+
+
+@njit
 def _maxima(row):
-    """The largest entry of each chunk of a row."""
-    maxima = np.empty(-(-len(row) // _CHUNK), np.float32)
+    """The largest entry of each chunk of a row; compared as integers, which vectorizes."""
+    bits = row.view(np.int32)
+    maxima = np.full(-(-len(row) // _CHUNK), _LEAST, np.int32)
+    num_whole = len(row) // _CHUNK
+    for chunk in range(num_whole):
+        top = _LEAST
+        for i in range(chunk * _CHUNK, chunk * _CHUNK + _CHUNK):
+            top = max(top, _in_order(bits[i]))
+        maxima[chunk] = top
+    for i in range(num_whole * _CHUNK, len(row)):
+        maxima[num_whole] = max(maxima[num_whole], _in_order(bits[i]))
     for chunk in range(len(maxima)):
-        first = chunk * _CHUNK
-        maxima[chunk] = _chunk_max(row, first, min(first + _CHUNK, len(row)))
-    return maxima
+        maxima[chunk] = _in_order(maxima[chunk])
+    return maxima.view(np.float32)
 
 
 @njit
@@ -106,7 +109,7 @@ def likeliest(logits, count):
     maxima = _maxima(logits)
     _largest(logits, maxima, probs, indices)
     top = probs[0]
-    total = _sum_exp(logits, maxima, top)
+    total = _sum_exp(logits, top)
     for i in range(count):
         probs[i] = exp(probs[i] - top) / total
     return indices, probs
@@ -160,16 +163,11 @@ def softmax(logits, temperature, top_k, top_p):
 
     Entries as likely as the last one kept stay too.
     """
-    probs = np.zeros_like(logits)
+    probs = np.empty_like(logits)
     scale = np.float32(1.0 / temperature)
-    maxima = _maxima(logits)
-    top = maxima.max()
-    for chunk in range(len(maxima)):
-        if (maxima[chunk] - top) * scale < np.float32(-87.0):
-            continue
-        first = chunk * _CHUNK
-        for i in range(first, min(first + _CHUNK, len(logits))):
-            probs[i] = exp((logits[i] - top) * scale)
+    top = _maxima(logits).max()
+    for i in range(len(logits)):
+        probs[i] = exp((logits[i] - top) * scale)
     _normalize(probs)
     if 0 < top_k < len(logits) or top_p < 1.0:
         border = _border(probs, top_k, top_p)

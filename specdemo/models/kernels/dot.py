@@ -204,8 +204,8 @@ def _dot_pair(weights, n, inputs, num_rows, out, column):
 def _largest_magnitude(row):
     """The largest absolute value of a row."""
     largest = np.float32(0.0)
-    for value in row:
-        largest = max(largest, abs(value))
+    for i in range(len(row)):
+        largest = max(largest, abs(row[i]))
     return largest
 
 
