@@ -24,6 +24,12 @@ def address(serve: Callable[[Any], str]) -> str:
     return serve(FakeSession(pass_seconds=0.001))
 
 
+@pytest.fixture(scope="module")
+def slow_address(serve: Callable[[Any], str]) -> str:
+    """A server whose benchmark is still running when somebody presses Stop."""
+    return serve(FakeSession(pass_seconds=0.1))
+
+
 def opened(page: Page, address: str, tab: str) -> list[str]:
     """Open a tab; returns the complaints of the console, as they come."""
     complaints: list[str] = []
@@ -52,8 +58,8 @@ def test_a_benchmark_fills_charts_and_tables_and_can_be_saved(page: Page, addres
     assert complaints == []
 
 
-def test_a_benchmark_can_be_stopped_and_keeps_its_rows(page: Page, address: str) -> None:
-    opened(page, address, "Benchmark")
+def test_a_benchmark_can_be_stopped_and_keeps_its_rows(page: Page, slow_address: str) -> None:
+    opened(page, slow_address, "Benchmark")
     page.locator("#sd-bench-start").click()
     said = page.locator("#sd-bench-status .sd-status-line")
     expect(said).to_contain_text("left", timeout=MINUTES)
