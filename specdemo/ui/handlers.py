@@ -40,7 +40,7 @@ from specdemo.ui.updates import (
     status,
 )
 from specdemo.ui.verdict import TokenPlace, verdict_value
-from specdemo.ui.visitors import Visitor, Visitors
+from specdemo.ui.visitors import Visitor, Visitors, paced
 
 _LOGGER = logging.getLogger(__name__)
 _TOTALS_SECONDS = 0.25
@@ -289,17 +289,3 @@ class Handlers:
             finished = finished_update(request, snapshot, lines, language, runs)
             yield replace(finished, precisions=precisions_value(pairs))
             log_run(request, snapshot)
-
-
-def paced(run: Iterator[Snapshot], visitor: Visitor) -> Iterator[Snapshot]:
-    """The run's snapshots, each asked for when the visitor's pace allows.
-
-    A pause that outlasts its patience stops the run, so that others get the device.
-    """
-    while True:
-        if not visitor.pace.wait():
-            visitor.stop.set()
-        snapshot = next(run, None)
-        if snapshot is None:
-            return
-        yield snapshot

@@ -5,6 +5,7 @@ The only mutable state that the page keeps for the whole process. Knows no compo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -52,3 +53,17 @@ class Visitors:
         if visitor is not None:
             visitor.stop.set()
             visitor.pace.free()
+
+
+def paced(run: Iterator[Snapshot], visitor: Visitor) -> Iterator[Snapshot]:
+    """The run's snapshots, each asked for when the visitor's pace allows.
+
+    A pause that outlasts its patience stops the run, so that others get the device.
+    """
+    while True:
+        if not visitor.pace.wait():
+            visitor.stop.set()
+        snapshot = next(run, None)
+        if snapshot is None:
+            return
+        yield snapshot
