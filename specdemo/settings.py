@@ -15,7 +15,7 @@ class Limits:
 
     num_draft_tokens: int = 16
     # What a policy may choose: with the next token that is one block of the compiled pass.
-    chosen_draft_tokens: int = 7
+    chosen_draft_tokens: int = 15
     new_tokens: int = 1024
     prompt_characters: int = 40_000
     run_seconds: float = 600.0  # of the wall clock, pauses included

@@ -31,7 +31,7 @@ def supports(config: object) -> bool:
     depths = (config.hidden_size, width // kernels.DOWN_PARTS, head_size)
     return (
         all(depth % kernels.LANES == 0 for depth in depths)
-        and width % kernels.DOWN_PARTS == 0
+        and width % (kernels.DOWN_PARTS * kernels.GATE_GROUP) == 0
         and config.vocab_size % kernels.BLOCK == 0
         and config.hidden_act == "silu"
         and not (config.attention_bias or config.mlp_bias)
@@ -107,7 +107,7 @@ def compile_weights(
 
     attention = "self_attn"
     qkv = torch.cat([stacked(f"{attention}.{n}_proj") for n in "qkv"], dim=1)
-    gate_up = interleave_pairs(stacked("mlp.gate_proj"), stacked("mlp.up_proj"))
+    gate_up = interleave(stacked("mlp.gate_proj"), stacked("mlp.up_proj"))
     if embedding is None:
         # Looked up, not multiplied: there is no row scale to undo.
         embedding_dtype = torch.bfloat16 if dtype == torch.int8 else dtype
@@ -149,9 +149,15 @@ def as_array(tensor: torch.Tensor) -> Array:
     return tensor.numpy()
 
 
-def interleave_pairs(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
-    """Two rows of gate, two of up, and so on (L, 2 I, H): what a block multiplies together."""
-    shape = (gate.shape[0], -1, kernels.PAIR, gate.shape[2])
+def zeros(shape: tuple[int, ...]) -> Array:
+    """Numbers for the pass to write to, as it likes them to lie in memory."""
+    array: Array = kernels.aligned_zeros(shape, np.float32)  # type: ignore[no-untyped-call]
+    return array
+
+
+def interleave(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+    """A group of rows of gate, as many of up, and so on (L, 2 I, H)."""
+    shape = (gate.shape[0], -1, kernels.GATE_GROUP, gate.shape[2])
     return torch.stack([gate.reshape(shape), up.reshape(shape)], dim=2).flatten(1, 3)
 
 
@@ -192,15 +198,16 @@ class CompiledRunner:
         self._capacity = -(-capacity // kernels.BLOCK) * kernels.BLOCK
         num_layers = weights.qkv.weights.shape[0]
         shape = (num_layers, weights.num_kv_heads, self._capacity, weights.head_size)
-        self._keys = np.zeros(shape, np.float32)
-        self._values = np.zeros(shape, np.float32)
+        self._keys = zeros(shape)
+        self._values = zeros(shape)
         self._rotary = rotary_tables(self._capacity, weights.head_size, weights.rope_theta)
         self._num_cached_tokens = 0
         rows = kernels.MAX_ROWS
         self._scratch = (
-            np.empty((rows, weights.qkv.weights.shape[1]), np.float32),
-            np.empty((rows, weights.output.weights.shape[2]), np.float32),
-            np.empty((kernels.DOWN_PARTS, rows, weights.down.weights.shape[3]), np.float32),
+            zeros((threads.num_threads, rows, weights.embedding.shape[1])),
+            zeros((rows, weights.qkv.weights.shape[1])),
+            zeros((rows, weights.output.weights.shape[2])),
+            zeros((kernels.DOWN_PARTS, rows, weights.down.weights.shape[3])),
         )
 
     @property

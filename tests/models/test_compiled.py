@@ -35,7 +35,7 @@ def test_logits_and_hidden_states_are_those_of_transformers() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8], ids=str)
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 8, 20])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 20])
 def test_a_rows_logits_do_not_depend_on_how_many_rows_are_in_the_pass(
     size: int, dtype: torch.dtype
 ) -> None:

@@ -12,7 +12,7 @@ def tiny_llama(seed: int = 0, **changes: object) -> LlamaForCausalLM:
         **{
             "vocab_size": 160,
             "hidden_size": 64,
-            "intermediate_size": 96,
+            "intermediate_size": 128,
             "num_hidden_layers": 3,
             "num_attention_heads": 4,
             "num_key_value_heads": 2,

@@ -42,7 +42,7 @@ def test_log_likelihood_is_cross_entropy_also_beyond_a_sliding_window(
     model = MistralForCausalLM(config).eval()
     token_ids = torch.randint(64, (length,)).tolist()
     judged = [j.log_prob for j in judge(HFModelRunner(model, 64), token_ids)]
-    assert judged == pytest.approx(cross_entropies(model, token_ids), abs=1e-5)
+    assert judged == pytest.approx(cross_entropies(model, token_ids), abs=2e-5)
 
 
 def test_the_compiled_pass_scores_as_transformers_does() -> None:
@@ -51,7 +51,7 @@ def test_the_compiled_pass_scores_as_transformers_does() -> None:
     weights = compile_weights(model.state_dict(), model.config, torch.float32)
     runner = CompiledRunner(weights, len(token_ids), Threads(2))
     judged = [j.log_prob for j in judge(runner, token_ids)]
-    assert judged == pytest.approx(cross_entropies(model, token_ids), abs=1e-5)
+    assert judged == pytest.approx(cross_entropies(model, token_ids), abs=2e-5)
 
 
 def test_the_targets_first_choice_is_told_with_its_probability() -> None:

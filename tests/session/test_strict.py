@@ -94,6 +94,6 @@ def test_on_a_grid_a_runner_answers_as_it_does_without() -> None:
 
 def test_the_longest_draft_sets_the_number_of_rows() -> None:
     assert strict_rows(DecodeRequest("?")) == 0
-    assert strict_rows(DecodeRequest("?", strict=True)) == 8
+    assert strict_rows(DecodeRequest("?", strict=True)) == 16
     fixed = DecodeRequest("?", strict=True, draft_length="fixed", num_draft_tokens=12)
     assert strict_rows(fixed) == 13

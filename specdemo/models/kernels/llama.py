@@ -21,10 +21,40 @@ import numpy as np
 from specdemo.compilation import njit
 from specdemo.engine.rows import exp
 from specdemo.models.kernels.barrier import share, wait_for_all
-from specdemo.models.kernels.dot import BLOCK, NO_SCALES, PAIR, linear_block, operand, store_packed
+from specdemo.models.kernels.dot import BLOCK, NO_SCALES, linear_block, operand, store_packed
 
 DOWN_PARTS = 2
 """Of the longest rows, the down projection's: eight whole ones overflow the nearest cache."""
+
+GATE_GROUP = 16
+"""Rows of gate that lie together, those of up behind them: as many exponentials at once."""
+
+# A sum that the compiler may vectorize: in another order, but in the same one for every row.
+_in_any_order = njit(fastmath={"reassoc", "nsz", "nnan"})
+
+
+@_in_any_order
+def _sum_of_squares(values):
+    total = np.float32(0.0)
+    for i in range(values.shape[0]):
+        total += values[i] * values[i]
+    return total
+
+
+@_in_any_order
+def _sum(values, length):
+    total = np.float32(0.0)
+    for i in range(length):
+        total += values[i]
+    return total
+
+
+@_in_any_order
+def _largest(values, length):
+    top = values[0]
+    for i in range(1, length):
+        top = max(top, values[i])
+    return top
 
 
 @njit
@@ -32,9 +62,7 @@ def _rms_norm(hidden, weight, num_rows, epsilon, out):
     """Root-mean-square normalisation of each row."""
     width = hidden.shape[1]
     for row in range(num_rows):
-        total = np.float32(0.0)
-        for i in range(width):
-            total += hidden[row, i] * hidden[row, i]
+        total = _sum_of_squares(hidden[row])
         scale = np.float32(1.0) / np.float32(math.sqrt(total / np.float32(width) + epsilon))
         for i in range(width):
             out[row, i] = hidden[row, i] * scale * weight[i]
@@ -53,14 +81,10 @@ def _rotate(head, cos, sin):
 @njit
 def _softmax(scores, length):
     """Softmax over the first `length` scores, in place."""
-    top = scores[0]
-    for t in range(1, length):
-        top = max(top, scores[t])
+    top = _largest(scores, length)
     for t in range(length):
         scores[t] = exp(scores[t] - top)
-    total = np.float32(0.0)
-    for t in range(length):
-        total += scores[t]
+    total = _sum(scores, length)
     for t in range(length):
         scores[t] /= total
 
@@ -70,10 +94,16 @@ def _weighted_sum(weights, values, length, out):
     """Sum over t of weights[t] · values[t]."""
     for i in range(out.shape[0]):
         out[i] = np.float32(0.0)
-    for t in range(length):
-        weight = weights[t]
+    # Four at a time: each time, `out` is read and written.
+    whole = length - length % 4
+    for t in range(0, whole, 4):
+        a, b, c, d = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
         for i in range(out.shape[0]):
-            out[i] += weight * values[t, i]
+            first = a * values[t, i] + b * values[t + 1, i]
+            out[i] += first + (c * values[t + 2, i] + d * values[t + 3, i])
+    for t in range(whole, length):
+        for i in range(out.shape[0]):
+            out[i] += weights[t] * values[t, i]
 
 
 @njit
@@ -126,18 +156,21 @@ def _attend(head, kv_head, start, num_rows, qkv, keys, values, rotary_cos, rotar
 
 @njit
 def _gate(matrix, first, last, inputs, num_rows, activated):
-    """silu(gate) · up for the blocks from `first` to `last`, two of each in a block."""
-    # A block at a time: whole rows lie 12 kB apart and would evict each other from the cache.
-    gate_up = np.empty((num_rows, BLOCK), np.float32)
+    """silu(gate) · up for the groups from `first` to `last`."""
+    # A group at a time: whole rows lie 12 kB apart and would evict each other from the cache.
+    gate_up = np.empty((num_rows, 2 * GATE_GROUP), np.float32)
     factors = operand(inputs, num_rows, matrix)
-    for block in range(first, last):
-        linear_block(matrix, block, factors, num_rows, gate_up, 0)
+    num_blocks = 2 * GATE_GROUP // BLOCK
+    for group in range(first, last):
+        for i in range(num_blocks):
+            linear_block(matrix, group * num_blocks + i, factors, num_rows, gate_up, i * BLOCK)
+        part, column = divmod(group * GATE_GROUP, activated.shape[2])
         for row in range(num_rows):
-            for i in range(PAIR):
-                gate, up = gate_up[row, i], gate_up[row, PAIR + i]
+            out = activated[part, row, column : column + GATE_GROUP]
+            for i in range(GATE_GROUP):
+                gate, up = gate_up[row, i], gate_up[row, GATE_GROUP + i]
                 sigmoid = np.float32(1.0) / (np.float32(1.0) + exp(-gate))
-                part, column = divmod(block * PAIR + i, activated.shape[2])
-                activated[part, row, column] = gate * sigmoid * up
+                out[i] = gate * sigmoid * up
 
 
 @njit(nogil=True)
@@ -159,11 +192,12 @@ def llama_pass(
     qkv_matrices,  # weights (L, Q + 2 KV · D, H) and scales (L, N or 0), packed as all below
     output_matrices,  # (L, H, Q)
     mlp_norms,  # (L, H)
-    gate_up_matrices,  # (L, 2 I, H), rows in turn: two of gate, two of up
+    gate_up_matrices,  # (L, 2 I, H), rows in turn: a group of gate, one of up
     down_matrices,  # (L, P, H, I / P): halves of the columns, P = DOWN_PARTS
     final_norm,  # (H,)
     head_matrix,  # (V, H)
     epsilon,
+    all_normed,  # scratch of each thread (threads, MAX_ROWS, H)
     qkv,  # scratch that the threads share, as the next two: (R, Q + 2 KV · D)
     attended,  # (R, Q)
     activated,  # (P, R, I / P)
@@ -173,11 +207,12 @@ def llama_pass(
     num_layers, num_kv_heads, _, size = keys.shape
     width = hidden.shape[1]
     num_heads = attended.shape[1] // size
-    normed = np.empty((num_rows, width), np.float32)
+    normed = all_normed[thread]
     qkv_first, qkv_last = share(qkv_matrices[0].shape[1] // BLOCK, thread, num_threads)
     head_first, head_last = share(num_heads, thread, num_threads)
     width_first, width_last = share(width // BLOCK, thread, num_threads)
-    gate_first, gate_last = share(gate_up_matrices[0].shape[1] // BLOCK, thread, num_threads)
+    num_groups = gate_up_matrices[0].shape[1] // (2 * GATE_GROUP)
+    gate_first, gate_last = share(num_groups, thread, num_threads)
     expected = 0
 
     for layer in range(num_layers):
@@ -233,10 +268,10 @@ def llama_pass(
     _rms_norm(hidden, final_norm, num_rows, epsilon, normed)
     first, last = share(head_matrix[0].shape[0] // BLOCK, thread, num_threads)
     if num_logits > 0:
-        judged = normed[num_rows - num_logits :]
+        judged = normed[num_rows - num_logits : num_rows]
         factors = operand(judged, num_logits, head_matrix)
         for block in range(first, last):
             linear_block(head_matrix, block, factors, num_logits, logits, block * BLOCK)
     wait_for_all(counter, expected + num_threads)
     if thread == 0:
-        hidden[:num_rows] = normed
+        hidden[:num_rows] = normed[:num_rows]
