@@ -9,6 +9,7 @@ from transformers import GPT2Config, LlamaConfig
 from specdemo.models import kernels
 from specdemo.models.compiled import CompiledRunner, Threads, compile_weights, quantize, supports
 from specdemo.models.kernels.dot import linear_block, operand
+from specdemo.models.kernels.llama import gated
 from tests.models.tiny import tiny_llama, with_features
 
 THREADS = Threads(2)
@@ -165,3 +166,11 @@ def test_the_largest_sums_of_whole_numbers_do_not_overflow() -> None:
 
     multiply(matrix, inputs, outputs)
     assert np.allclose(outputs, 3.0 * depth, rtol=1e-4)
+
+
+def test_a_gate_is_right_from_far_below_zero_to_far_above() -> None:
+    gate = np.array([-1e4, -100, -89, -20, -1, 0, 1, 20, 100, 1e4] * 2, np.float32)
+    up, out = np.full_like(gate, 3), np.empty_like(gate)
+    gated(gate, up, out)
+    expected = torch.nn.functional.silu(torch.from_numpy(gate)).numpy() * 3
+    assert np.allclose(out, expected, rtol=1e-6, atol=1e-30)
