@@ -16,6 +16,4 @@ settings.load_profile("specdemo")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--screenshots", type=Path, help="folder for the pictures of a finished race"
-    )
+    parser.addoption("--screenshots", type=Path, help="folder for the pictures of a finished race")
