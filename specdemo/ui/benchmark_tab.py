@@ -102,8 +102,8 @@ def draw_benchmark_tab(labels: Labels) -> BenchmarkTab:
 
 def wire_benchmark_tab(
     tab: BenchmarkTab, handlers: MeasuringHandlers, language: gr.Radio, device: dict[str, Any]
-) -> None:
-    """Connect the tab; `device` says how runs queue for the device."""
+) -> gr.events.Dependency:
+    """Connect the tab; `device` says how runs queue for the device. Returns what starts a run."""
 
     def measure(request: gr.Request, spoken: str, *values: Any) -> Iterator[list[Any]]:
         updates = handlers.benchmark(request.session_hash, BenchmarkForm(*values), spoken)
@@ -114,7 +114,7 @@ def wire_benchmark_tab(
         lambda suite: gr.update(visible=suite == OWN_FILE), inputs=tab.suite,
         outputs=tab.own_file, queue=False, show_progress="hidden",
     )  # fmt: skip
-    tab.start.click(
+    return tab.start.click(
         measure, inputs=[language, *tab.form], outputs=tab.outputs, show_progress_on=tab.status,
         **device,
     )  # fmt: skip

@@ -63,8 +63,12 @@ def wire_measuring_tabs(
     *,
     device: str,
     say_waiting: str,
+    why_not: Callable[[gr.Request], str],
 ) -> None:
-    """Connect them; `device` is the queue of everything that runs a model."""
+    """Connect them; `device` is the queue of everything that runs a model.
+
+    `why_not` has the status of a run that the queue did not take.
+    """
     queue: dict[str, Any] = {
         "concurrency_id": device, "concurrency_limit": 1, "show_progress": "minimal",
     }  # fmt: skip
@@ -73,10 +77,15 @@ def wire_measuring_tabs(
     for tab in (tabs.score, tabs.proof):
         asked = [tab.start.click, tab.prompt.submit]
         gr.on(asked, None, outputs=tab.status, js=say_waiting)
-    wire_benchmark_tab(tabs.benchmark, handlers, language, queue)
+    started = [
+        (wire_benchmark_tab(tabs.benchmark, handlers, language, queue), tabs.benchmark.status)
+    ]
     forms = ((tabs.score, handlers.score, ScoreForm), (tabs.proof, proving.prove, ProofForm))
     for tab, run, form in forms:
-        _wire_prompted(tab, run, form, [language, *tab.form, precision], queue)
+        inputs = [language, *tab.form, precision]
+        started.append((_wire_prompted(tab, run, form, inputs, queue), tab.status))
+    for run_started, shown in started:
+        run_started.failure(why_not, outputs=shown, queue=False, show_progress="hidden")
 
 
 def _wire_prompted(
@@ -85,7 +94,7 @@ def _wire_prompted(
     form: Callable[..., Any],
     inputs: list[gr.components.Component],
     queue: dict[str, Any],
-) -> None:
+) -> gr.events.Dependency:
     """Run what a tab asks for, from its button and from its prompt."""
 
     def drawn(request: gr.Request, language: str, *values: Any) -> Iterator[list[Any]]:
@@ -93,7 +102,7 @@ def _wire_prompted(
         with closing(updates):  # type: ignore[type-var]
             yield from map(drawn_run, updates)
 
-    gr.on(
+    return gr.on(
         [tab.start.click, tab.prompt.submit], drawn, inputs=inputs, outputs=tab.outputs,
         show_progress_on=tab.status, **queue,
     )  # fmt: skip

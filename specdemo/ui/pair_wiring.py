@@ -11,8 +11,7 @@ import gradio as gr
 from specdemo.ui.form import CUSTOM
 from specdemo.ui.handlers import Handlers
 from specdemo.ui.layout import Page
-
-DEVICE = "device"  # concurrency_id of every handler that uses the device
+from specdemo.ui.turn import DEVICE
 
 
 def wire_pair(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
@@ -21,7 +20,7 @@ def wire_pair(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
     Whoever has to wait is told which pair the device is busy with.
     """
 
-    def load(
+    def load(  # the name is `turn.LOADING`
         request: gr.Request, models: str, precision: str, quantize: str, is_double: bool
     ) -> Iterator[list[Any]]:
         if models == CUSTOM:  # loaded when it is raced: it may not be typed to its end

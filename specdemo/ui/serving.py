@@ -6,11 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
+from starlette.responses import FileResponse
+from starlette.routing import Route
 
 from specdemo.palette import LANE_COLOURS, STATE_STYLES
 from specdemo.settings import ASSETS_FOLDER, Settings
+from specdemo.ui.guard import MAX_UPLOAD_BYTES, Guard
 from specdemo.ui.health import health_route
-from specdemo.ui.live_chart import PLOTLY_SCRIPT
+from specdemo.ui.live_chart import PLOTLY_ADDRESS, PLOTLY_SCRIPT
 
 MAX_WAITING = 64
 _SHEETS = ("page", "classroom")
@@ -26,7 +30,6 @@ def launch(
     **changes: Any,
 ) -> Any:
     """Serve the page, and `/health` beside it; `changes` go to Gradio's own `launch`."""
-    gr.set_static_paths([PLOTLY_SCRIPT])
     page.queue(max_size=MAX_WAITING)
     options: dict[str, Any] = {
         "server_name": settings.host,
@@ -37,9 +40,22 @@ def launch(
         "footer_links": [],
         "theme": theme(),
         "css": stylesheet(),
-        "app_kwargs": {"routes": [health_route(page, is_ready)]},
+        "max_file_size": MAX_UPLOAD_BYTES,
+        "app_kwargs": {
+            "routes": [health_route(page, is_ready), plotly_route()],
+            "middleware": [Middleware(Guard, page=page)],
+        },
     }
     return page.launch(**{**options, **changes})
+
+
+def plotly_route() -> Route:
+    """The figures' script, from the installed Python package."""
+
+    async def script(_: Any) -> FileResponse:
+        return FileResponse(PLOTLY_SCRIPT, headers={"Cache-Control": "max-age=86400"})
+
+    return Route(f"/{PLOTLY_ADDRESS}", script)
 
 
 def theme() -> gr.themes.Base:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -14,21 +13,23 @@ import gradio as gr
 from specdemo.session import ChatTurn
 from specdemo.ui.api import add_endpoints
 from specdemo.ui.classroom_wiring import wire_classroom
-from specdemo.ui.form import PRECISIONS, Form, new_seed
+from specdemo.ui.drawing import changes_of, drawn, run_outputs
+from specdemo.ui.form import Form, new_seed
 from specdemo.ui.handlers import Handlers, Session
-from specdemo.ui.json_view import encode
-from specdemo.ui.labels import choices_of
 from specdemo.ui.layout import Page, draw_page
 from specdemo.ui.measuring import MeasuringHandlers
 from specdemo.ui.measuring_tabs import wire_measuring_tabs
-from specdemo.ui.pair_wiring import DEVICE, wire_pair
+from specdemo.ui.pair_wiring import wire_pair
 from specdemo.ui.proving import ProofHandlers
 from specdemo.ui.recordings import Recordings
 from specdemo.ui.tools import JS_WANTED
+from specdemo.ui.turn import DEVICE, Turns
 from specdemo.ui.updates import ListedRun, Update, status
 from specdemo.ui.verdict import chosen_place
 from specdemo.ui.wording import language_of_visit, words
 
+_AT_ONCE: dict[str, Any] = {"queue": False, "show_progress": "hidden"}
+WhyNot = Callable[[gr.Request], str]
 _SAY_WAITING = f"() => {json.dumps(status('busy', 'status_waiting'))}"
 
 
@@ -45,10 +46,15 @@ def build_page(
         page = draw_page(recordings, allow_custom_models=allow_custom_models)
         _wire_words(page, handlers, measuring, blocks)
         _wire_form(page)
-        _wire_runs(page, handlers)
+        turns = Turns(blocks)
+
+        def why_not(request: gr.Request) -> str:
+            return status("error", turns.refusal(request.session_hash))
+
+        _wire_runs(page, handlers, turns, why_not)
         wire_measuring_tabs(
             page.measuring, measuring, ProofHandlers(session, handlers.visitors), page.language,
-            page.precision, device=DEVICE, say_waiting=_SAY_WAITING,
+            page.precision, device=DEVICE, say_waiting=_SAY_WAITING, why_not=why_not,
         )  # fmt: skip
         _wire_visit(page, handlers, blocks)
         wire_pair(page, handlers, blocks)
@@ -79,15 +85,13 @@ def _wire_words(
         inputs=[page.tools, page.recordings],
         outputs=[page.language, *page.labels.components],
         js=JS_WANTED,
-        queue=False,
-        show_progress="hidden",
+        **_AT_ONCE,
     )
     page.language.input(
         switch,
         inputs=page.language,
         outputs=page.labels.components,
-        queue=False,
-        show_progress="hidden",
+        **_AT_ONCE,
     )
 
 
@@ -102,24 +106,22 @@ def _wire_form(page: Page) -> None:
             choose,
             inputs=page.prompt,
             outputs=[page.prompt, page.settings.mode],
-            queue=False,
-            show_progress="hidden",
+            **_AT_ONCE,
         )
     page.settings.temperature.change(
         lambda temperature: gr.update(interactive=bool(temperature)),
         inputs=page.settings.temperature,
         outputs=page.again,
-        queue=False,
-        show_progress="hidden",
+        **_AT_ONCE,
     )
 
 
-def _wire_runs(page: Page, handlers: Handlers) -> None:
+def _wire_runs(page: Page, handlers: Handlers, turns: Turns, why_not: WhyNot) -> None:
     def race(
         request: gr.Request, language: str, runs: tuple[ListedRun, ...], *values: Any
     ) -> Iterator[list[Any]]:
         form = Form(*values)
-        yield from _drawn(page, handlers.race(request.session_hash, form, language, runs), language)
+        yield from drawn(page, handlers.race(request.session_hash, form, language, runs), language)
 
     def ask(
         request: gr.Request,
@@ -131,16 +133,17 @@ def _wire_runs(page: Page, handlers: Handlers) -> None:
     ) -> Iterator[list[Any]]:
         form = Form(*values)._replace(prompt=prompt)
         updates = handlers.race(request.session_hash, form, language, runs, conversation)
-        yield from _drawn(page, updates, language)
+        yield from drawn(page, updates, language)
 
     def again(
         request: gr.Request, language: str, runs: tuple[ListedRun, ...], *values: Any
     ) -> Iterator[list[Any]]:
         updates = handlers.again(request.session_hash, Form(*values), language, runs)
-        yield from _drawn(page, updates, language)
+        yield from drawn(page, updates, language)
 
     def step(request: gr.Request) -> bool:
-        return not handlers.step(request.session_hash)
+        session_hash = request.session_hash
+        return not (handlers.step(session_hash) or turns.has_run(session_hash or ""))
 
     def step_race(
         request: gr.Request,
@@ -151,7 +154,7 @@ def _wire_runs(page: Page, handlers: Handlers) -> None:
     ) -> Iterator[list[Any]]:
         if to_start:
             updates = handlers.step_race(request.session_hash, Form(*values), language, runs)
-            yield from _drawn(page, updates, language)
+            yield from drawn(page, updates, language)
 
     context = [page.language, page.listed_runs]
     queued = _on_the_device(page)
@@ -161,12 +164,16 @@ def _wire_runs(page: Page, handlers: Handlers) -> None:
     # Said in the browser, and wired first: the handlers of one click run in their order.
     said = gr.on([*race_wanted, *follow_up_wanted], None, outputs=page.status, js=_SAY_WAITING)
     said.then(lambda: handlers.waiting() or gr.skip(), None, page.status, queue=False)
-    gr.on(race_wanted, race, inputs=[*context, *page.form], **queued)
-    gr.on(follow_up_wanted, ask, inputs=asked, **queued)
+    runs = [
+        gr.on(race_wanted, race, inputs=[*context, *page.form], **queued),
+        gr.on(follow_up_wanted, ask, inputs=asked, **queued),
+    ]
     stepped = page.step.click(step, outputs=page.to_start, queue=False)
-    stepped.then(step_race, inputs=[page.to_start, *context, *page.form], **queued)
+    runs.append(stepped.then(step_race, inputs=[page.to_start, *context, *page.form], **queued))
     fresh = page.again.click(new_seed, outputs=page.settings.seed, queue=False)
-    fresh.then(again, inputs=[*context, *page.form], **queued)
+    runs.append(fresh.then(again, inputs=[*context, *page.form], **queued))
+    for run in runs:
+        run.failure(why_not, outputs=page.status, **_AT_ONCE)
 
 
 def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
@@ -186,13 +193,12 @@ def _wire_visit(page: Page, handlers: Handlers, blocks: gr.Blocks) -> None:
         judge,
         inputs=page.language,
         outputs=page.verdict,
-        queue=False,
-        show_progress="hidden",
+        **_AT_ONCE,
         trigger_mode="always_last",
     )
-    page.stage.pause_toggle(pause, outputs=page.status, queue=False, show_progress="hidden")
+    page.stage.pause_toggle(pause, outputs=page.status, **_AT_ONCE)
     for button, shown in [(page.stop, page.status), *page.measuring.stops]:
-        button.click(stop, outputs=shown, queue=False, show_progress="hidden")
+        button.click(stop, outputs=shown, **_AT_ONCE)
     blocks.unload(leave)
 
 
@@ -201,36 +207,33 @@ def _wire_recordings(
 ) -> None:
     def choose(language: str, request: gr.Request, event: gr.EventData) -> list[Any]:
         name = str((event._data or {}).get("name"))
-        return drawn(handlers.recording(request.session_hash, name, language), language)
+        return shown_as(handlers.recording(request.session_hash, name, language), language)
 
     def take(language: str, request: gr.Request, event: gr.EventData) -> list[Any]:
         data = str((event._data or {}).get("data"))
-        return drawn(handlers.open_recording(request.session_hash, data, language), language)
+        return shown_as(handlers.open_recording(request.session_hash, data, language), language)
 
     def first(wanted: str, wanted_language: str, request: gr.Request) -> list[Any]:
         language = language_of_visit(wanted_language, request.headers.get("accept-language", ""))
         name = wanted if wanted in recordings else next(iter(recordings))
         # The status line belongs to the models, which load meanwhile.
         update = replace(handlers.recording(request.session_hash, name, language), status=None)
-        return drawn(update, language)
+        return shown_as(update, language)
 
     def save(request: gr.Request) -> str:
         return handlers.save_recording(request.session_hash)
 
-    def drawn(update: Update, language: str) -> list[Any]:
-        changes = _changes(page, update, language)
-        return [changes.get(component, gr.skip()) for component in _run_outputs(page)]
+    def shown_as(update: Update, language: str) -> list[Any]:
+        changes = changes_of(page, update, language)
+        return [changes.get(component, gr.skip()) for component in run_outputs(page)]
 
     shown: dict[str, Any] = {
-        "outputs": _run_outputs(page),
-        "queue": False,
-        "show_progress": "hidden",
+        "outputs": run_outputs(page),
+        **_AT_ONCE,
     }
     page.recordings.recording_select(choose, inputs=page.language, **shown)
     page.recordings.recording_open(take, inputs=page.language, **shown)
-    page.recordings.recording_save(
-        save, outputs=page.recordings, queue=False, show_progress="hidden"
-    )
+    page.recordings.recording_save(save, outputs=page.recordings, **_AT_ONCE)
     if recordings:
         blocks.load(first, inputs=[page.tools, page.recordings], js=JS_WANTED, **shown)
 
@@ -238,63 +241,9 @@ def _wire_recordings(
 def _on_the_device(page: Page) -> dict[str, Any]:
     """One run at a time, whoever asks; the status line shows the place in the queue."""
     return {
-        "outputs": _run_outputs(page),
+        "outputs": run_outputs(page),
         "concurrency_id": DEVICE,
         "concurrency_limit": 1,
         "show_progress": "minimal",
         "show_progress_on": page.status,
     }
-
-
-def _run_outputs(page: Page) -> list[gr.blocks.Block]:
-    return [
-        page.stage,
-        page.charts,
-        page.environment,
-        page.status,
-        page.race,
-        page.stop,
-        page.follow_up,
-        page.ask,
-        page.precision,
-        page.precisions,
-        page.conversation,
-        page.listed_runs,
-        page.runs,
-    ]
-
-
-def _drawn(page: Page, updates: Iterator[Update], language: str) -> Iterator[list[Any]]:
-    """Updates as the values of `_run_outputs`; closing this closes the run."""
-    with closing(updates):  # type: ignore[type-var]
-        for update in updates:
-            changes = _changes(page, update, language)
-            yield [changes.get(component, gr.skip()) for component in _run_outputs(page)]
-
-
-def _changes(page: Page, update: Update, language: str) -> dict[gr.blocks.Block, Any]:
-    changes: dict[gr.blocks.Block, Any] = {
-        page.stage: update.stream,
-        page.charts: update.charts,
-        page.environment: update.environment,
-        page.status: update.status,
-        page.precisions: update.precisions,
-        page.conversation: update.conversation,
-        page.listed_runs: update.runs,
-    }
-    if update.is_running is not None:
-        changes[page.race] = gr.update(interactive=not update.is_running)
-        changes[page.stop] = gr.update(interactive=update.is_running)
-    if update.conversation is not None:
-        changes[page.follow_up] = gr.update(value="", interactive=bool(update.conversation))
-        changes[page.ask] = gr.update(interactive=bool(update.conversation))
-    if update.runs is not None:
-        changes[page.runs] = encode([asdict(run) for run in update.runs])
-    if update.chosen_precision is not None:
-        spoken = words(language)
-        label = spoken["precision_auto_chose"].format(precision=update.chosen_precision)
-        others = [
-            (shown, value) for shown, value in choices_of(PRECISIONS, spoken) if value != "auto"
-        ]
-        changes[page.precision] = gr.update(choices=[(label, "auto"), *others])
-    return {component: change for component, change in changes.items() if change is not None}

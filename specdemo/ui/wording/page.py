@@ -231,6 +231,18 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Something unexpected went wrong; the details are in the server's log. You can race again.",
         "Qualcosa è andato storto; i dettagli sono nel registro del server. Puoi riprovare.",
     ),
+    "status_one_run": (
+        "Your earlier run still waits or goes on: stop it, or let it end, and ask again.",
+        "La tua prova precedente è ancora in attesa o in corso: fermala o lasciala finire, poi riprova.",
+    ),
+    "status_queue_full": (
+        "Too many visitors are waiting; try again in a minute.",
+        "Troppi visitatori in attesa; riprova fra un minuto.",
+    ),
+    "status_refused": (
+        "The server did not take this; its reason is in the corner of the page.",
+        "Il server non ha accettato la richiesta; il motivo è nell'angolo della pagina.",
+    ),
     "number_missing": (
         "Fill in every number in the settings.",
         "Compila tutti i numeri nelle impostazioni.",
