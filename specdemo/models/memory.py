@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import psutil
 import torch
 
+# What torch says where the system, not CUDA, gives no more.
+_EXHAUSTED = ("out of memory", "not enough memory", "can't allocate memory")
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
@@ -40,3 +43,18 @@ def peak_bytes(device: str) -> int | None:
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
     return None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the error says that the device or the system has no memory left."""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in text for words in _EXHAUSTED)
+
+
+def free_unused() -> None:
+    """Give back what nothing refers to any more."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

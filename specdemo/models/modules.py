@@ -18,6 +18,7 @@ from transformers.utils.logging import disable_progress_bar
 from specdemo.errors import ModelLoadError, NotEnoughMemoryError, UnsupportedCacheError
 from specdemo.models.checkpoint import Source
 from specdemo.models.footprint import planned_bytes
+from specdemo.models.memory import is_out_of_memory
 from specdemo.models.pair import LoadedSpec, SizedRunner
 from specdemo.models.quantization import Quantization, config_of
 from specdemo.models.runner import HFModelRunner
@@ -125,6 +126,8 @@ class loading_errors:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is not None and is_out_of_memory(error):
+            return  # nothing is wrong with the model
         if isinstance(error, SafetensorError):
             raise ModelLoadError(
                 f"A weight file of {self._title} is cut or damaged; delete it and download it "

@@ -5,14 +5,12 @@ Knows no request. Everything that runs a model holds the lock while it does.
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 
-import torch
-
 from specdemo.models.loading import LoadedSpec, ModelPair, load_pair
+from specdemo.models.memory import free_unused
 
 
 class ModelStore:
@@ -44,10 +42,14 @@ class ModelStore:
         self._asked = None
         self._lock.release()
 
+    def holds(self, spec: LoadedSpec) -> bool:
+        """Whether that pair is the loaded one."""
+        return self._pair is not None and self._pair.spec == spec
+
     def load(self, spec: LoadedSpec) -> Generator[str, None, ModelPair]:
         """The pair `spec` describes, telling each stage of loading; the caller holds the lock."""
         self._asked = spec
-        if self._pair is not None and self._pair.spec == spec:
+        if self._pair is not None and self.holds(spec):
             return self._pair
         self._free()
         self._pair = yield from load_pair(spec, self._cache_folder, self._num_threads)
@@ -56,6 +58,4 @@ class ModelStore:
     def _free(self) -> None:
         """Drop the old pair before the new one needs its memory."""
         self._pair = None
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        free_unused()

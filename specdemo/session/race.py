@@ -24,6 +24,7 @@ from specdemo.models.memory import reset_peak
 from specdemo.models.store import ModelStore
 from specdemo.models.tokenization import TokenTexts, prompt_pieces
 from specdemo.session.environment import describe
+from specdemo.session.exhausted import memory_errors
 from specdemo.session.lane import Lane, capacity_for
 from specdemo.session.lent import LentModels, lend
 from specdemo.session.request import DecodeRequest
@@ -143,12 +144,15 @@ class DecodeSession:
     def _device(self, should_stop: Callable[[], bool]) -> Iterator[bool]:
         is_ours = self._store.acquire(should_stop)
         try:
-            yield is_ours
+            with memory_errors():
+                yield is_ours
         finally:
             if is_ours:
                 self._store.release()
 
     def _ready(self, spec: LoadedSpec) -> Generator[str, None, ModelPair]:
+        if not self._store.holds(spec):
+            self._warm = None
         pair = yield from self._store.load(spec)
         if self._warm != spec:
             yield "Warming up…"

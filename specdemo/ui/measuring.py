@@ -112,9 +112,15 @@ class MeasuringHandlers:
         if results is None:
             yield MeasuringUpdate(status=sentence, is_running=False)
             return
-        with saved(results, language) as files:
-            view = benchmark_value(results, language)
-            yield MeasuringUpdate(view, sentence or _ending(results, language), False, files)
+        view = benchmark_value(results, language)
+        ending = sentence or _ending(results, language)
+        try:
+            with saved(results, language) as files:
+                yield MeasuringUpdate(view, ending, False, files)
+        except OSError as error:  # the rows stay on screen, and are told again with the next run
+            _LOGGER.warning("the exports could not be written: %s", error.strerror)
+            unwritten = said("error", words(language)["bench_not_written"])
+            yield MeasuringUpdate(view, unwritten, False)
 
     def score(
         self, session_hash: str | None, form: ScoreForm, language: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,15 @@ def launch(
             "middleware": [Middleware(Guard, page=page)],
         },
     }
-    return page.launch(**{**options, **changes})
+    options = {**options, **changes}
+    if not options.get("prevent_thread_lock"):
+        signal.signal(signal.SIGTERM, _interrupt)
+    return page.launch(**options)
+
+
+def _interrupt(*_: object) -> None:
+    """What Ctrl-C does: the server closes, and what is half-written is removed on the way out."""
+    raise KeyboardInterrupt
 
 
 def plotly_route() -> Route:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import resource
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from specdemo.errors import CacheFolderError, ModelLoadError
 from specdemo.models import conversion
 from specdemo.models.catalog import SMOLLM2_135M, ModelSpec
 from specdemo.models.conversion import converted_folder, is_intact
+from tests.models.tiny import tiny_llama
 
 
 @pytest.fixture
@@ -96,6 +99,36 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing_behind(
     with pytest.raises(CacheFolderError, match=r"No space left.*SPECDEMO_CACHE"):
         finish(converted_folder(spec, tmp_path / "cache"))
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_weights_that_outgrow_the_disk_are_one_sentence_and_leave_nothing_behind(
+    spec: ModelSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library that writes them wraps the system's error in one of its own."""
+    monkeypatch.setattr(
+        conversion, "convert", lambda _, folder: tiny_llama().save_pretrained(folder)
+    )
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(CacheFolderError, match=r"could not be written .*SPECDEMO_CACHE"):
+            finish(converted_folder(spec, tmp_path / "cache"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list((tmp_path / "cache").iterdir()) == []
+    assert is_intact(finish(converted_folder(spec, tmp_path / "cache")))
+
+
+def test_what_a_killed_conversion_left_is_removed_and_what_another_writes_is_not(
+    spec: ModelSpec, conversions: list[Path], tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    abandoned, going_on = (cache / f".converting-{pid}-x" for pid in (2**22 + 1, os.getpid()))
+    for folder in (abandoned, going_on):
+        folder.mkdir(parents=True)
+    finish(converted_folder(spec, cache))
+    assert not abandoned.exists()
+    assert going_on.exists()
 
 
 def test_a_cache_folder_that_cannot_be_made_is_one_sentence(

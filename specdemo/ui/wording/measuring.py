@@ -48,6 +48,10 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Stopped after {done} of {planned} runs; save the JSON to continue later.",
         "Fermato dopo {done} corse su {planned}; salva il JSON per continuare in seguito.",
     ),
+    "bench_not_written": (
+        "The files to save could not be written: the disk is full or read-only. Free some space and start again; the table here is complete.",
+        "Non è stato possibile scrivere i file da salvare: il disco è pieno o in sola lettura. Libera spazio e riprova; la tabella qui è completa.",
+    ),
     "bench_no_file": (
         "Choose a file with prompts first.",
         "Scegli prima un file con i testi.",
