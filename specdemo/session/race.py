@@ -50,6 +50,8 @@ class Answer:
 class DecodeSession:
     """Loads pairs and runs requests, one at a time; the page and the command line each hold one."""
 
+    can_pause = True  # a run that is asked for no pass makes none
+
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._store = ModelStore(settings.cache_folder, settings.num_threads)
@@ -78,6 +80,11 @@ class DecodeSession:
         spec = loaded_spec(pair, precision, device, quantize, double_quantization)
         with self._device(lambda: False):
             yield from self._ready(spec)
+
+    def place(self) -> None:
+        """Load the bundled pair and run nothing: for a process that only forks its runs."""
+        with self._device(lambda: False):
+            run_through(self._store.load(loaded_spec(_WARM_UP.pair, "auto", "auto")))
 
     def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
         """A snapshot for each forward pass; the last one has both lanes finished.

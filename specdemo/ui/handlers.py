@@ -55,6 +55,10 @@ class Session(benchmark.Session, scoring.Session, proof.Session, Protocol):
     def busy_with(self) -> str | None:
         """The title of the pair that somebody loads or runs now."""
 
+    @property
+    def can_pause(self) -> bool:
+        """Whether a run waits where its reader does."""
+
 
 class Handlers:
     """One session, many visitors."""
@@ -161,7 +165,7 @@ class Handlers:
     def step(self, session_hash: str | None) -> bool:
         """One more pass of this visitor's run, then a pause; false if there is no run to step."""
         visitor = self.visitors.enter(session_hash)
-        if visitor.is_running:
+        if visitor.is_running and self._session.can_pause:
             visitor.pace.step()
         return visitor.is_running
 
@@ -173,6 +177,8 @@ class Handlers:
         runs: tuple[ListedRun, ...],
     ) -> Iterator[Update]:
         """A race that pauses after each pass."""
+        if not self._session.can_pause:
+            return iter((Update(status=status("error", "status_no_pause"), is_running=False),))
         pace = Pace()
         pace.step()
         return self.race(session_hash, form, language, runs, pace=pace)
@@ -182,6 +188,8 @@ class Handlers:
         visitor = self.visitors.enter(session_hash)
         if not visitor.is_running:
             return None
+        if not self._session.can_pause:
+            return status("busy", "status_no_pause")
         return _PAUSED if visitor.pace.toggle() else status("busy", "status_running")
 
     def charts(self, session_hash: str | None, language: str) -> str:

@@ -137,6 +137,7 @@ class FakeSession:
     fails_with: Exception | None = None
     num_open_runs: int = 0
     busy_with: str | None = None
+    can_pause: bool = True
 
     def load(
         self,

@@ -231,6 +231,10 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "Something unexpected went wrong; the details are in the server's log. You can race again.",
         "Qualcosa è andato storto; i dettagli sono nel registro del server. Puoi riprovare.",
     ),
+    "status_no_pause": (
+        "The runs of this Space happen in a process of their own, which cannot wait: race instead, and replay it step by step.",
+        "In questo Space ogni prova avviene in un processo a sé, che non può aspettare: avvia una gara e rivedila passo per passo.",
+    ),
     "status_one_run": (
         "Your earlier run still waits or goes on: stop it, or let it end, and ask again.",
         "La tua prova precedente è ancora in attesa o in corso: fermala o lasciala finire, poi riprova.",
