@@ -10,6 +10,7 @@ import torch
 
 # What torch says where the system, not CUDA, gives no more.
 _EXHAUSTED = ("out of memory", "not enough memory", "can't allocate memory")
+_CGROUP = Path("/sys/fs/cgroup")
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
@@ -18,7 +19,21 @@ def available_bytes(device: str) -> int:
     """Memory that new weights may take."""
     if device == "cuda":
         return int(torch.cuda.mem_get_info()[0])
-    return int(psutil.virtual_memory().available)
+    free = int(psutil.virtual_memory().available)
+    allowed = allowed_bytes()
+    return free if allowed is None else min(free, allowed)
+
+
+def allowed_bytes(cgroup: Path = _CGROUP) -> int | None:
+    """What a container's limit leaves, if there is one; what the system can drop is not counted."""
+    try:
+        limit = int((cgroup / "memory.max").read_text())
+        used = int((cgroup / "memory.current").read_text())
+        told = dict(line.split() for line in (cgroup / "memory.stat").read_text().splitlines())
+        return max(0, limit - used + int(told.get("inactive_file", 0)))
+    except (OSError, ValueError):
+        # No such file, or the word "max": no limit.
+        return None
 
 
 def reset_peak(device: str) -> None:
