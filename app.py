@@ -23,7 +23,13 @@ from specdemo.ui.zero import ZeroSession
 settings = read_settings()
 local = DecodeSession(settings)
 session = ZeroSession(local, spaces.GPU) if "SPACES_ZERO_GPU" in os.environ else local
-demo = build_page(session, bundled_recordings(), allow_custom_models=settings.allow_custom_models)
+demo = build_page(
+    session,
+    bundled_recordings(),
+    allow_custom_models=settings.allow_custom_models,
+    pairs=settings.pairs,
+    measuring_seconds=settings.measuring_seconds,
+)
 
 if __name__ == "__main__":
     # Warnings and failures are always told; with --verbose a line for each run too.

@@ -50,7 +50,8 @@ ACTIONS = {"race": 6, "decode": 4, "stop": 3, "leave": 2, "reload": 2, "switch":
 OTHER_PRECISION = 0.03  # switching loads half a gigabyte, for everybody
 PATIENCE_SECONDS = 900.0
 SETTLING_SHARE = 0.3  # of the time, in which caches fill and every precision is loaded once
-MOST_MB_PER_MINUTE = 4.0
+NUM_LOWS = 8
+MOST_MB_PER_MINUTE = 8.0
 _OVER = ("process_completed", "close_stream", "unexpected_error")
 
 Answers = dict[tuple[str, str], tuple[str, list[int]]]
@@ -64,11 +65,22 @@ class Told:
     wrong: list[str] = field(default_factory=list)
     memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, megabytes
 
+    def lows(self) -> list[tuple[float, float]]:
+        """The least of each stretch of time after the app has settled.
+
+        What a run or another precision holds for a while comes and goes; a leak lifts the floor.
+        """
+        most = self.memory[-1][0]
+        first, width = SETTLING_SHARE * most, (1 - SETTLING_SHARE) * most / NUM_LOWS
+        stretches: dict[int, list[tuple[float, float]]] = {}
+        for seconds, size in self.memory:
+            if seconds >= first:
+                stretches.setdefault(int((seconds - first) / width), []).append((seconds, size))
+        return [min(points, key=lambda point: point[1]) for points in stretches.values()]
+
     def slope(self) -> float:
-        """Megabytes a minute, after the app has settled."""
-        seconds = self.memory[-1][0]
-        settled = [point for point in self.memory if point[0] >= SETTLING_SHARE * seconds]
-        return 60 * linear_regression(*zip(*settled)).slope
+        """Megabytes a minute by which the lows rise."""
+        return 60 * linear_regression(*zip(*self.lows())).slope
 
 
 class Visit:
@@ -314,6 +326,7 @@ def report(told: Told, options: argparse.Namespace) -> dict[str, Any]:
         "counts": dict(sorted(told.counts.items())),
         "wrong": told.wrong,
         "megabytes_first_last_most": [sizes[0], sizes[-1], max(sizes)],
+        "megabytes_lows": [round(size) for _, size in told.lows()],
         "megabytes_per_minute": round(told.slope(), 2),
     }
 

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+BUNDLED_PAIR = "smollm2-135m"
+SHARED_MEASURING_SECONDS = 600.0  # others wait for the device
 ASSETS_FOLDER = Path(__file__).resolve().parent.parent / "assets"
 
 
@@ -23,13 +25,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where things are kept and how the page is served."""
+    """Where things are kept and how the page is served.
+
+    `pairs` are the names of the catalogue that may be run, `None` for all of it;
+    `measuring_seconds` is how long one benchmark or proof may keep the device, `None` for ever.
+    """
 
     cache_folder: Path
     num_threads: int | None
     host: str
     port: int | None
     allow_custom_models: bool
+    pairs: tuple[str, ...] | None = None
+    measuring_seconds: float | None = None
     limits: Limits = Limits()
 
 
@@ -40,6 +48,7 @@ def read_settings(environ: dict[str, str] | None = None) -> Settings:
     host = env.get("GRADIO_SERVER_NAME", "127.0.0.1")
     allowed = env.get("SPECDEMO_ALLOW_CUSTOM_MODELS")
     is_private = host in ("127.0.0.1", "localhost", "::1") and "SPACE_ID" not in env
+    named = [name.strip() for name in env.get("SPECDEMO_PAIRS", "").split(",") if name.strip()]
     threads, port = env.get("SPECDEMO_THREADS"), env.get("GRADIO_SERVER_PORT")
     return Settings(
         cache_folder=Path(env.get("SPECDEMO_CACHE") or Path(cache_home) / "specdemo"),
@@ -47,4 +56,6 @@ def read_settings(environ: dict[str, str] | None = None) -> Settings:
         host=host,
         port=int(port) if port else None,
         allow_custom_models=allowed.lower() in ("1", "true", "yes") if allowed else is_private,
+        pairs=None if is_private and not named else (BUNDLED_PAIR, *named),
+        measuring_seconds=None if is_private else SHARED_MEASURING_SECONDS,
     )

@@ -40,3 +40,23 @@ def test_models_of_ones_own_are_for_ones_own_machine(
     environ: dict[str, str], is_allowed: bool
 ) -> None:
     assert read_settings(environ).allow_custom_models is is_allowed
+
+
+@pytest.mark.parametrize(
+    ("environ", "pairs", "seconds"),
+    [
+        ({}, None, None),
+        ({"SPECDEMO_PAIRS": "smollm2-1.7b"}, ("smollm2-135m", "smollm2-1.7b"), None),
+        ({"SPACE_ID": "someone/space"}, ("smollm2-135m",), 600.0),
+        (
+            {"GRADIO_SERVER_NAME": "0.0.0.0", "SPECDEMO_PAIRS": "a, b,"},
+            ("smollm2-135m", "a", "b"),
+            600.0,
+        ),
+    ],
+)
+def test_strangers_run_the_bundled_or_the_configured_pairs_and_measure_for_ten_minutes(
+    environ: dict[str, str], pairs: tuple[str, ...] | None, seconds: float | None
+) -> None:
+    settings = read_settings(environ)
+    assert (settings.pairs, settings.measuring_seconds) == (pairs, seconds)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 from pathlib import Path
 
 import psutil
@@ -69,7 +71,11 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def free_unused() -> None:
-    """Give back what nothing refers to any more."""
+    """Give back what nothing refers to any more, to the system too where its library can."""
     gc.collect()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's; others have none
+        if trim is not None:
+            trim(0)
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

@@ -13,6 +13,12 @@ from specdemo.settings import Settings
 
 def check_allowed(pair: str, settings: Settings) -> None:
     """Raises unless the pair is in the catalogue or visitors may name their own."""
+    names = settings.pairs
+    if names is not None and not is_custom(pair) and pair not in names:
+        raise InvalidRequestError(
+            f"This server runs only {', '.join(names)}; choose one of them, or start your own copy "
+            f"with SPECDEMO_PAIRS={pair}."
+        )
     if is_custom(pair) and not settings.allow_custom_models:
         raise InvalidRequestError(
             "This server runs only the pairs of its catalogue; choose one, or start your own copy "

@@ -24,6 +24,7 @@ from specdemo.session import Answer, DecodeRequest
 from specdemo.session.catalogue import listed_pairs
 from specdemo.settings import read_settings
 from specdemo.trace import Snapshot
+from specdemo.ui.pacing import within
 
 _REPLACEMENT = "\ufffd"
 _T = TypeVar("_T")
@@ -43,8 +44,9 @@ class Session(benchmark.Session, Protocol):
 class Endpoints:
     """The functions behind the endpoints; each call is one visitor in the device's queue."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, measuring_seconds: float | None = None) -> None:
         self._session = session
+        self._measuring_seconds = measuring_seconds
 
     def decode(
         self,
@@ -133,10 +135,14 @@ class Endpoints:
 
     def models(self) -> list[dict[str, Any]]:
         """The pairs that can be run, with sizes, licences, and whether they are ready."""
-        return [asdict(pair) for pair in listed_pairs(read_settings())]
+        settings = read_settings()
+        pairs, names = listed_pairs(settings), settings.pairs
+        return [asdict(pair) for pair in pairs if names is None or pair.name in names]
 
     def _measured(self, results: benchmark.Results) -> Iterator[dict[str, Any]]:
-        for progress in benchmark.run_benchmark(self._session, results, Event()):
+        stop = Event()
+        progresses = benchmark.run_benchmark(self._session, results, stop)
+        for progress in within(self._measuring_seconds, progresses, stop):
             results = progress.results
             yield {
                 "num_runs": len(results.rows),
@@ -153,14 +159,16 @@ class Endpoints:
         }
 
 
-def add_endpoints(blocks: gr.Blocks, session: Session, concurrency_id: str) -> None:
+def add_endpoints(
+    blocks: gr.Blocks, session: Session, concurrency_id: str, measuring_seconds: float | None = None
+) -> None:
     """Add the endpoints to a page that is otherwise complete; they share its device's queue.
 
     The page's own handlers become private: their arguments follow the layout.
     """
     for handler in blocks.fns.values():
         handler.api_visibility = "private"
-    endpoints = Endpoints(session)
+    endpoints = Endpoints(session, measuring_seconds)
     for function in (endpoints.decode, endpoints.decode_stream, endpoints.bench):
         api(function, concurrency_id=concurrency_id, concurrency_limit=1)
     api(endpoints.models, queue=False)

@@ -76,13 +76,15 @@ class Page:
         return _form(self.prompt, self.precision, self.settings, self.pair)
 
 
-def draw_page(recordings: Recordings, *, allow_custom_models: bool) -> Page:
+def draw_page(
+    recordings: Recordings, *, allow_custom_models: bool, pairs: tuple[str, ...] | None
+) -> Page:
     """All components, from top to bottom; to be called inside `gr.Blocks`."""
     labels = Labels()
     with gr.Row(elem_id="sd-top"):
         with gr.Column(scale=6, min_width=320):
             labels.adopt(json_view("header"))
-        models = _models(labels, allow_custom_models=allow_custom_models)
+        models = _models(labels, pairs, allow_custom_models=allow_custom_models)
         precision, language = _choices_at_the_top(labels)
     pair = _custom_pair(labels, models)
     with gr.Tabs(elem_id="sd-tabs", overflow_behavior="wrap") as tabs:
@@ -149,8 +151,12 @@ def _form(
     ]  # fmt: skip
 
 
-def _models(labels: Labels, *, allow_custom_models: bool) -> gr.Dropdown:
-    choices = {**MODELS, CUSTOM: "custom_pair"} if allow_custom_models else MODELS
+def _models(
+    labels: Labels, pairs: tuple[str, ...] | None, *, allow_custom_models: bool
+) -> gr.Dropdown:
+    choices = {name: title for name, title in MODELS.items() if pairs is None or name in pairs}
+    if allow_custom_models:
+        choices[CUSTOM] = "custom_pair"
     return labels.make(
         gr.Dropdown,
         {"label": "models", "choices": choices},

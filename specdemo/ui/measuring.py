@@ -33,7 +33,7 @@ from specdemo.session import DecodeRequest
 from specdemo.ui.handlers import Session
 from specdemo.ui.json_view import encode
 from specdemo.ui.measuring_views import benchmark_value, score_value
-from specdemo.ui.pacing import Ticker
+from specdemo.ui.pacing import Ticker, within
 from specdemo.ui.proof_view import proof_value
 from specdemo.ui.updates import said, status
 from specdemo.ui.visitors import Visitors
@@ -81,10 +81,15 @@ class MeasuringHandlers:
     """One session, many visitors."""
 
     def __init__(
-        self, session: Session, visitors: Visitors, clock: Callable[[], float] = time.monotonic
+        self,
+        session: Session,
+        visitors: Visitors,
+        seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._session = session
         self._visitors = visitors
+        self._seconds = seconds
         self._clock = clock
 
     def benchmark(
@@ -99,7 +104,8 @@ class MeasuringHandlers:
             results = begun(form)
             yield MeasuringUpdate(is_running=True)
             ticker = Ticker(_VIEW_SECONDS)
-            progresses = run_benchmark(self._session, results, visitor.stop)
+            states = run_benchmark(self._session, results, visitor.stop)
+            progresses = within(self._seconds, states, visitor.stop, self._clock)
             with closing(progresses):  # type: ignore[type-var]
                 for progress in progresses:
                     results = visitor.results = progress.results

@@ -1,8 +1,19 @@
-"""Which snapshots are worth drawing. Knows no screen and reads no clock: time is an argument."""
+"""Which snapshots are worth drawing, and how long one may go on. Knows no screen.
+
+Time is an argument, or the clock that tells it is.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from threading import Event
+from typing import TypeVar
+
 from specdemo.trace import Snapshot
+
+_T = TypeVar("_T")
 
 UPDATES_PER_SECOND = 15.0
 MAX_SHARE = 0.04
@@ -61,3 +72,18 @@ class Ticker:
         """Note what the work took: the next may not take more than `MAX_SHARE` of the time."""
         pause = max(self._interval_seconds, (finished - started) / MAX_SHARE)
         self._due_at = started + pause
+
+
+def within(
+    seconds: float | None,
+    states: Iterator[_T],
+    stop: Event,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[_T]:
+    """The states of something that is told to stop when it has taken that long."""
+    started = clock()
+    with closing(states):  # type: ignore[type-var]
+        for state in states:
+            if seconds is not None and clock() - started > seconds:
+                stop.set()
+            yield state

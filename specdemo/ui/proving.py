@@ -13,7 +13,7 @@ from specdemo.errors import SpecdemoError
 from specdemo.proof import Proof, ProofPlan, Session, proof_request, prove
 from specdemo.ui.form import new_seed
 from specdemo.ui.measuring import MeasuringUpdate
-from specdemo.ui.pacing import Ticker
+from specdemo.ui.pacing import Ticker, within
 from specdemo.ui.proof_view import proof_value
 from specdemo.ui.updates import said, status
 from specdemo.ui.visitors import Visitors
@@ -37,10 +37,15 @@ class ProofHandlers:
     """One session, many visitors."""
 
     def __init__(
-        self, session: Session, visitors: Visitors, clock: Callable[[], float] = time.monotonic
+        self,
+        session: Session,
+        visitors: Visitors,
+        seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._session = session
         self._visitors = visitors
+        self._seconds = seconds
         self._clock = clock
 
     def prove(
@@ -53,7 +58,8 @@ class ProofHandlers:
             plan = plan_from(form)
             yield MeasuringUpdate(view="", status=status("busy", "proof_exactly"), is_running=True)
             ticker = Ticker(_VIEW_SECONDS)
-            proofs = prove(self._session, plan, visitor.stop)
+            states = prove(self._session, plan, visitor.stop)
+            proofs = within(self._seconds, states, visitor.stop, self._clock)
             with closing(proofs):  # type: ignore[type-var]
                 for proof in proofs:
                     visitor.proof = proof

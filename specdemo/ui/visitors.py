@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, Lock
 
 from specdemo.benchmark import Results
 from specdemo.proof import Proof
@@ -16,6 +16,9 @@ from specdemo.session import DecodeRequest
 from specdemo.trace import Snapshot
 from specdemo.ui.pace import Pace
 from specdemo.ui.precision_change import PrecisionRun
+
+# Whoever talks to the server without a page never says goodbye.
+MAX_VISITORS = 500
 
 
 @dataclass(slots=True)
@@ -39,17 +42,25 @@ class Visitors:
 
     def __init__(self) -> None:
         self._by_session: dict[str, Visitor] = {}
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._by_session)
 
     def enter(self, session_hash: str | None) -> Visitor:
-        """The visitor of a session, met now or before."""
-        return self._by_session.setdefault(session_hash or "", Visitor())
+        """The visitor of a session, met now or before; of too many the idlest is forgotten."""
+        with self._lock:
+            visitor = self._by_session.pop(session_hash or "", None) or Visitor()
+            idle = (name for name, known in self._by_session.items() if not known.is_running)
+            if len(self._by_session) >= MAX_VISITORS:
+                self._by_session.pop(next(idle))
+            self._by_session[session_hash or ""] = visitor
+            return visitor
 
     def leave(self, session_hash: str | None) -> None:
         """Stop and forget the visitor."""
-        visitor = self._by_session.pop(session_hash or "", None)
+        with self._lock:
+            visitor = self._by_session.pop(session_hash or "", None)
         if visitor is not None:
             visitor.stop.set()
             visitor.pace.free()

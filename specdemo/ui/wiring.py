@@ -38,12 +38,18 @@ def build_page(
     recordings: Recordings = MappingProxyType({}),
     *,
     allow_custom_models: bool = False,
+    pairs: tuple[str, ...] | None = None,
+    measuring_seconds: float | None = None,
 ) -> gr.Blocks:
-    """The whole page on a session, ready to be launched; it opens with the first recording."""
+    """The whole page on a session, ready to be launched; it opens with the first recording.
+
+    The last three are those of `Settings`.
+    """
     handlers = Handlers(session, recordings)
-    measuring = MeasuringHandlers(session, handlers.visitors)
+    measuring = MeasuringHandlers(session, handlers.visitors, measuring_seconds)
+    proving = ProofHandlers(session, handlers.visitors, measuring_seconds)
     with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
-        page = draw_page(recordings, allow_custom_models=allow_custom_models)
+        page = draw_page(recordings, allow_custom_models=allow_custom_models, pairs=pairs)
         _wire_words(page, handlers, measuring, blocks)
         _wire_form(page)
         turns = Turns(blocks)
@@ -53,14 +59,14 @@ def build_page(
 
         _wire_runs(page, handlers, turns, why_not)
         wire_measuring_tabs(
-            page.measuring, measuring, ProofHandlers(session, handlers.visitors), page.language,
+            page.measuring, measuring, proving, page.language,
             page.precision, device=DEVICE, say_waiting=_SAY_WAITING, why_not=why_not,
         )  # fmt: skip
         _wire_visit(page, handlers, blocks)
         wire_pair(page, handlers, blocks)
         _wire_recordings(page, handlers, recordings, blocks)
         wire_classroom(page, handlers, recordings)
-        add_endpoints(blocks, session, DEVICE)
+        add_endpoints(blocks, session, DEVICE, measuring_seconds)
     return blocks
 
 

@@ -101,3 +101,18 @@ def recordings() -> dict[str, bytes]:
     value["snapshot"]["settings"]["prompt"] = SCRIPTS[0]
     value["snapshot"]["environment"]["processor"] = SCRIPTS[1]
     return {name: files[name] for name in chosen} | {"all of it": json.dumps(value).encode()}
+
+
+def test_a_second_run_is_refused_where_it_was_asked_for_and_the_first_goes_on(
+    page: Page, address: str
+) -> None:
+    page.goto(address)
+    race(page, "Answer slowly, please")
+    expect(page.locator("#sd-stop")).to_be_enabled(timeout=MINUTES)
+    page.get_by_role("tab", name="Draft and score").click()
+    page.locator("#sd-score-start").click()
+    said = page.locator("#sd-score-status .sd-status-line[data-kind=error]")
+    expect(said).to_contain_text("Your earlier run still waits or goes on", timeout=MINUTES)
+    page.get_by_role("tab", name="Race").click()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(f"#sd-status {FINISHED}")).to_be_visible(timeout=MINUTES)

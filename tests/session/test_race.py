@@ -243,3 +243,11 @@ def test_pairs_of_ones_own_are_refused_where_they_are_not_allowed() -> None:
     for attempt in (session.run(request, Event()), session.load(request.pair)):
         with pytest.raises(InvalidRequestError, match="only the pairs of its catalogue"):
             next(attempt)
+
+
+def test_pairs_that_a_public_server_does_not_offer_are_refused_before_anything_is_loaded() -> None:
+    session = DecodeSession(read_settings({"SPACE_ID": "someone/space"}))
+    request = DecodeRequest(prompt="hello", pair="gemma-2-9b")
+    for attempt in (session.run(request, Event()), session.load(request.pair)):
+        with pytest.raises(InvalidRequestError, match="runs only smollm2-135m; choose"):
+            next(attempt)

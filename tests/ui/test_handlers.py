@@ -16,6 +16,7 @@ from specdemo.ui.handlers import Handlers
 from specdemo.ui.pace import Pace
 from specdemo.ui.updates import Update
 from specdemo.ui.verdict import TokenPlace
+from specdemo.ui.visitors import MAX_VISITORS
 from tests.ui.fakes import ANSWER, FakeSession
 
 FORM = Form(
@@ -265,6 +266,17 @@ def test_a_visitor_who_leaves_is_forgotten_and_stopped() -> None:
     page.visitors.leave("visitor")
     assert visitor.stop.is_set()
     assert len(page.visitors) == 0
+
+
+def test_of_too_many_visitors_the_idlest_is_forgotten_and_never_one_who_runs() -> None:
+    visitors = Handlers(FakeSession()).visitors
+    visitors.enter("runs").is_running = True
+    kept = visitors.enter("comes back")
+    for number in range(MAX_VISITORS):
+        visitors.enter(f"visitor {number}")
+        assert visitors.enter("comes back") is kept
+    assert len(visitors) == MAX_VISITORS
+    assert visitors.enter("runs").is_running
 
 
 def test_the_charts_can_be_had_before_any_run() -> None:

@@ -134,3 +134,13 @@ def test_every_view_can_be_had_in_another_language() -> None:
     list(page.benchmark("visitor", FORM, "en"))
     benchmark, *_ = page.views("visitor", "it")
     assert told(benchmark)["charts"][3]["title"] == "Memoria occupata"
+
+
+def test_a_benchmark_too_long_for_a_shared_device_is_stopped_and_keeps_its_rows() -> None:
+    ticks = iter(range(10_000))
+    page = MeasuringHandlers(FakeSession(), Visitors(), 10.0, lambda: next(ticks))
+    *_, last = page.benchmark("visitor", FORM, "en")
+    assert last.is_running is False
+    results = page._visitors.enter("visitor").results
+    assert results is not None
+    assert 0 < len(results.rows) < results.plan.num_runs
