@@ -18,6 +18,7 @@ from specdemo.ui.health import health_route
 from specdemo.ui.live_chart import PLOTLY_ADDRESS, PLOTLY_SCRIPT
 
 MAX_WAITING = 64
+MAX_SESSIONS = 256
 _SHEETS = ("page", "classroom")
 _FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 _MONO_FONTS = ["ui-monospace", "Consolas", "monospace"]
@@ -42,6 +43,8 @@ def launch(
         "theme": theme(),
         "css": stylesheet(),
         "max_file_size": MAX_UPLOAD_BYTES,
+        # Gradio keeps a third of a megabyte for each page and each call, for an hour at least.
+        "state_session_capacity": MAX_SESSIONS,
         "app_kwargs": {
             "routes": [health_route(page, is_ready), plotly_route()],
             "middleware": [Middleware(Guard, page=page)],

@@ -18,7 +18,7 @@ from specdemo.ui.pace import Pace
 from specdemo.ui.precision_change import PrecisionRun
 
 # Whoever talks to the server without a page never says goodbye.
-MAX_VISITORS = 500
+MAX_VISITORS = 256
 
 
 @dataclass(slots=True)
