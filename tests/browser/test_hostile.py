@@ -104,15 +104,16 @@ def recordings() -> dict[str, bytes]:
 
 
 def test_a_second_run_is_refused_where_it_was_asked_for_and_the_first_goes_on(
-    page: Page, address: str
+    page: Page, serve: Callable[..., str]
 ) -> None:
-    page.goto(address)
+    page.goto(serve(FakeSession(pass_seconds=0.05)))
+    expect(page.locator(".sd-status-line")).to_have_text("Ready.", timeout=MINUTES)
     race(page, "Answer slowly, please")
-    expect(page.locator("#sd-stop")).to_be_enabled(timeout=MINUTES)
+    expect(page.locator("#sd-status .sd-status-line")).to_have_text("Racing …", timeout=MINUTES)
     page.get_by_role("tab", name="Draft and score").click()
     page.locator("#sd-score-start").click()
     said = page.locator("#sd-score-status .sd-status-line[data-kind=error]")
-    expect(said).to_contain_text("Your earlier run still waits or goes on", timeout=MINUTES)
+    expect(said).to_contain_text("Your earlier run still waits or goes on", timeout=30_000)
     page.get_by_role("tab", name="Race").click()
     page.get_by_role("button", name="Stop").click()
-    expect(page.locator(f"#sd-status {FINISHED}")).to_be_visible(timeout=MINUTES)
+    expect(page.locator(f"#sd-status {FINISHED}")).to_be_visible(timeout=30_000)
