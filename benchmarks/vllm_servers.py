@@ -42,7 +42,6 @@ class Served:
     num_draft_tokens: int = 4
     port: int = 8001
     key: str | None = None
-    tells_fates: bool = True
 
     @property
     def url(self) -> str:
@@ -71,7 +70,7 @@ class Served:
             "--enforce-eager", "--enable-per-request-metrics",
             *(["--api-key", self.key] if self.key else []),
             *(["--speculative-config", json.dumps(config)] if config else []),
-            *(["--per-request-spec-decode-metrics", "detailed"] if self.tells_fates else []),
+            *(["--per-request-spec-decode-metrics", "detailed"] if config else []),
         ]  # fmt: skip
 
 
@@ -83,6 +82,7 @@ def serving(served: Served, log: Path) -> Iterator[str]:
         "VLLM_CPU_OMP_THREADS_BIND": f"0-{(os.cpu_count() or 1) - 1}",
         "VLLM_NO_USAGE_STATS": "1",
         "HF_HUB_OFFLINE": "1",
+        "LD_PRELOAD": ":".join(map(str, preloaded(served.python))),
     }
     with log.open("w") as output:
         server = subprocess.Popen(
@@ -94,6 +94,15 @@ def serving(served: Served, log: Path) -> Iterator[str]:
         yield served.url
     finally:
         end(server)
+
+
+def preloaded(python: Path) -> list[Path]:
+    """The allocator and the OpenMP that vLLM asks for on processors, where they are installed."""
+    places = (
+        Path("/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"),
+        python.parent.parent / "lib" / "libiomp5.so",
+    )
+    return [place for place in places if place.exists()]
 
 
 def wait_until_healthy(server: subprocess.Popen[bytes], url: str, log: Path) -> None:

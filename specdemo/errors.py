@@ -10,6 +10,7 @@ SpecdemoError
 │   └── NotEnoughMemoryError weights that do not fit
 ├── CacheFolderError         no place to keep the converted weights
 ├── UnsupportedCacheError    a cache that cannot be rolled back
+├── ServerError              a server that is down, refuses, or breaks off
 ├── TraceFileError           a file that holds no trace that can be replayed
 └── BadLogitsError           a model that answered with NaN or infinity
 """
@@ -59,6 +60,10 @@ class UnsupportedCacheError(SpecdemoError):
 
 class BadLogitsError(SpecdemoError):
     """A model that answered with NaN or infinity."""
+
+
+class ServerError(SpecdemoError):
+    """A server that is down, refuses a request, or breaks off its answer."""
 
 
 class TraceFileError(SpecdemoError):

@@ -32,6 +32,9 @@ class TokenOutcome(StrEnum):
         return self in (TokenOutcome.ACCEPTED, TokenOutcome.REJECTED, TokenOutcome.UNTESTED)
 
 
+MaybeSeconds: TypeAlias = float | None
+
+
 class FinishReason(StrEnum):
     """Why a run ended."""
 
@@ -70,24 +73,44 @@ class JudgedToken:
     looked_up_share: float | None = None
 
 
+class Split(NamedTuple):
+    """A round's seconds by kind."""
+
+    draft: float
+    verify: float
+    overhead: float
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One target pass over the draft, with everything it decided.
 
     `draft_seconds` and `verify_seconds` are seconds inside `ModelRunner.forward` of the drafter and
-    of the target; `overhead_seconds` is the rest of the round.
+    of the target; `overhead_seconds` is the rest of the round. Of a server's round a client sees
+    only how long it waited, `waited_seconds`; the other three are then not observed.
     """
 
     index: int
     judged: tuple[JudgedToken, ...]
-    draft_seconds: float
-    verify_seconds: float
-    overhead_seconds: float
+    draft_seconds: MaybeSeconds
+    verify_seconds: MaybeSeconds
+    overhead_seconds: MaybeSeconds
+    waited_seconds: MaybeSeconds = None
 
     @property
     def seconds(self) -> float:
         """The whole round, in seconds."""
-        return self.draft_seconds + self.verify_seconds + self.overhead_seconds
+        return added(
+            self.draft_seconds, self.verify_seconds, self.overhead_seconds, self.waited_seconds
+        )
+
+    @property
+    def split(self) -> Split | None:
+        """The seconds by kind; `None` where only the wait was observed."""
+        draft, verify, overhead = self.draft_seconds, self.verify_seconds, self.overhead_seconds
+        if draft is None or verify is None or overhead is None:
+            return None
+        return Split(draft, verify, overhead)
 
     @property
     def num_draft_tokens(self) -> int:
@@ -113,17 +136,24 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class PrefillFinished:
-    """The prompt without its last token lies in the caches."""
+    """The prompt without its last token lies in the caches.
+
+    A server's prefill ends, for its client, when the first token arrives: that wait is
+    `waited_seconds`, and the other three are not observed.
+    """
 
     num_prompt_tokens: int
-    target_seconds: float
-    draft_seconds: float
-    overhead_seconds: float
+    target_seconds: MaybeSeconds
+    draft_seconds: MaybeSeconds
+    overhead_seconds: MaybeSeconds
+    waited_seconds: MaybeSeconds = None
 
     @property
     def seconds(self) -> float:
         """The whole prefill, in seconds."""
-        return self.target_seconds + self.draft_seconds + self.overhead_seconds
+        return added(
+            self.target_seconds, self.draft_seconds, self.overhead_seconds, self.waited_seconds
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +180,33 @@ class DecodeFinished:
     reason: FinishReason
 
 
-DecodeEvent: TypeAlias = PrefillFinished | TokenDrafted | RoundVerified | DecodeFinished
+@dataclass(frozen=True, slots=True)
+class ServerSteps:
+    """What a server says it drafted and kept in each verification step that had a draft.
+
+    Steps without a draft are left out, so a step's place in the answer need not be known.
+    """
+
+    drafted: tuple[int, ...]
+    accepted: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftsTold:
+    """A server told, with the end of its answer, what became of its drafts.
+
+    `rounds` are the run's rounds again, with every fate that follows from what was told.
+    """
+
+    rounds: tuple[Round, ...]
+    steps: ServerSteps
+
+
+DecodeEvent: TypeAlias = (
+    PrefillFinished | TokenDrafted | RoundVerified | DraftsTold | DecodeFinished
+)
+
+
+def added(*seconds: MaybeSeconds) -> float:
+    """The sum of what was observed."""
+    return sum(value for value in seconds if value is not None)

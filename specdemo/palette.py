@@ -64,6 +64,7 @@ TIME_COLOURS: dict[str, Colour] = {
     "draft": Colour("#c98a12", "#f2c14e"),
     "verify": Colour("#3466b0", "#7fb0ff"),
     "overhead": Colour("#b9587f", "#f09ab9"),
+    "waited": Colour("#5a6fb8", "#93a5ec"),
 }
 
 THEORY_COLOURS: dict[str, Colour] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 BUNDLED_PAIR = "smollm2-135m"
@@ -24,6 +24,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Servers:
+    """Two servers to race: where they are, the key for both, the model to ask for.
+
+    Without a model the first that a server lists is asked for. Servers that `are_apart` do not
+    share a device, so they may run at the same time.
+    """
+
+    normal_url: str
+    speculative_url: str
+    key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    are_apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Where things are kept and how the page is served.
 
@@ -38,6 +53,7 @@ class Settings:
     allow_custom_models: bool
     pairs: tuple[str, ...] | None = None
     measuring_seconds: float | None = None
+    servers: Servers | None = None
     limits: Limits = Limits()
 
 
@@ -55,7 +71,28 @@ def read_settings(environ: dict[str, str] | None = None) -> Settings:
         num_threads=int(threads) if threads else None,
         host=host,
         port=int(port) if port else None,
-        allow_custom_models=allowed.lower() in ("1", "true", "yes") if allowed else is_private,
         pairs=None if is_private and not named else (BUNDLED_PAIR, *named),
         measuring_seconds=None if is_private else SHARED_MEASURING_SECONDS,
+        allow_custom_models=_is_on(allowed) if allowed else is_private,
+        # A Space is anybody's: it drives nobody's servers.
+        servers=None if "SPACE_ID" in env else _servers(env),
     )
+
+
+def _servers(env: dict[str, str]) -> Servers | None:
+    normal, speculative = (
+        env.get(f"SPECDEMO_VLLM_{role}_URL", "") for role in ("NORMAL", "SPECULATIVE")
+    )
+    if not normal or not speculative:
+        return None
+    return Servers(
+        normal,
+        speculative,
+        key=env.get("SPECDEMO_VLLM_API_KEY") or None,
+        model=env.get("SPECDEMO_VLLM_MODEL") or None,
+        are_apart=_is_on(env.get("SPECDEMO_VLLM_APART", "")),
+    )
+
+
+def _is_on(value: str) -> bool:
+    return value.lower() in ("1", "true", "yes")

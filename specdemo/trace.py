@@ -7,28 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import assert_never
 
 from specdemo.events import (
     DecodeEvent,
     DecodeFinished,
+    DraftsTold,
     FinishReason,
     JudgedToken,
     PrefillFinished,
     Round,
     RoundVerified,
+    ServerSteps,
     TokenDrafted,
 )
+
+SERVER_PAIR = "vllm"
+SERVER_DRAFTS = "server"  # the draft source of whatever a server drafts with
 
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """One run: its prefill, its rounds, the tokens drafted but not yet judged, its end."""
+    """One run: its prefill, its rounds, the tokens drafted but not yet judged, its end.
+
+    `steps` are what a server counted; it may know of refusals whose round is not known.
+    """
 
     prefill: PrefillFinished | None = None
     rounds: tuple[Round, ...] = ()
     pending: tuple[TokenDrafted, ...] = ()
     finish_reason: FinishReason | None = None
+    steps: ServerSteps | None = None
 
     @property
     def seconds(self) -> float:
@@ -60,6 +70,8 @@ def advance(trace: RunTrace, event: DecodeEvent) -> RunTrace:
             return replace(trace, pending=(*trace.pending, event))
         case RoundVerified(round=finished):
             return replace(trace, rounds=(*trace.rounds, finished), pending=())
+        case DraftsTold(rounds=rounds, steps=steps):
+            return replace(trace, rounds=rounds, steps=steps)
         case DecodeFinished(reason=reason):
             return replace(trace, finish_reason=reason)
         case _:
@@ -94,13 +106,42 @@ class MemorySample:
         )
 
 
+class Fates(StrEnum):
+    """How much is known of the fates of a server's drafts, and why not more."""
+
+    KNOWN = "known"  # of every draft: where it stood and whether it was kept
+    KEPT = "kept"  # steps without a draft are not told, so wholly refused drafts have no place
+    NOT_TOLD = "not_told"  # the server does not report them
+    NOT_FITTING = "not_fitting"  # what it reports does not fit what it sent
+    NO_TEXTS = "no_texts"  # it does not tell the texts of single tokens
+    NO_DRAFTS = "no_drafts"  # nothing was drafted
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    """What a server says of one answer, by its own clock and counters; `None` is not reported.
+
+    `counters_agree` tells whether its counters for all requests moved by what it says of this
+    one; it is `None` where they moved for others too, or are not there. `cache_bytes` is what it
+    reserved for the caches of all requests.
+    """
+
+    fates: Fates
+    first_token_seconds: float | None = None
+    queue_seconds: float | None = None
+    generation_seconds: float | None = None
+    cache_bytes: int | None = None
+    counters_agree: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class LaneSnapshot:
     """One lane as the page needs it: the trace plus words and memory.
 
     `pieces[r][i]` is the text of `trace.rounds[r].judged[i]`; a piece is empty when its
     token only begins a character that a later token completes. `pending_pieces` belong to
-    `trace.pending`. `text` is the answer so far, without end tokens.
+    `trace.pending`. `text` is the answer so far, without end tokens. `server` is there at the end
+    of an answer that a server gave.
     """
 
     trace: RunTrace = RunTrace()
@@ -108,6 +149,7 @@ class LaneSnapshot:
     pending_pieces: tuple[str, ...] = ()
     text: str = ""
     memory: tuple[MemorySample, ...] = ()
+    server: ServerReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +158,7 @@ class Environment:
 
     device: str
     processor: str
-    num_threads: int
+    num_threads: int | None
     precision: str
     pair: str
     versions: tuple[tuple[str, str], ...]
@@ -146,7 +188,8 @@ class RunSettings:
     An empty `system_prompt` leaves the model's own. `top_k` 0 and `top_p` 1 are off,
     temperature 0 is greedy. `num_draft_tokens` is the length of a fixed draft and of the first of a
     heuristic one. `quantize` (both, target, draft) and `double_quantization` matter only in 8bit
-    and nf4. With `strict` both lanes compute every token in passes of the same number of rows.
+    and nf4. With `strict` both lanes compute every token in passes of the same number of rows. The
+    pair `SERVER_PAIR` stands for two servers, which choose precision and drafts themselves.
     """
 
     prompt: str
@@ -174,6 +217,11 @@ class RunSettings:
     def is_greedy(self) -> bool:
         """Whether the answer is determined by the prompt."""
         return self.temperature == 0
+
+    @property
+    def is_served(self) -> bool:
+        """Whether two servers answer, not this machine's engine."""
+        return self.pair == SERVER_PAIR
 
 
 @dataclass(frozen=True, slots=True)

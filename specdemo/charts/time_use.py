@@ -26,7 +26,7 @@ from specdemo.charts.chart import (
 from specdemo.palette import TIME_COLOURS
 from specdemo.trace import RunTrace
 
-_KINDS = ("prefill", "draft", "verify", "overhead")
+_KINDS = ("prefill", "draft", "verify", "overhead", "waited")
 _MILLISECONDS = 1000
 
 
@@ -45,8 +45,10 @@ def time_figure(lanes: Lanes, words: Words) -> go.Figure:
     for index, (title, table) in enumerate(_parts(lanes, words)):
         axes = {"xaxis": numbered("x", index), "yaxis": numbered("y", index)}
         for kind in _KINDS:
-            bar = _bar(kind, names, [row[kind] for row in table], words)
-            traces.append(bar | axes | {"showlegend": index == 0})
+            values = [row[kind] for row in table]
+            bar = _bar(kind, names, values, words)
+            is_listed = index == 0 and (kind != "waited" or any(values))
+            traces.append(bar | axes | {"showlegend": is_listed})
         ends = [_total(row) for row in table]
         traces.append(end_labels(names, ends, "%{x:.3~r}") | axes)
         longest = max((end for end in ends if end), default=1.0)
@@ -69,7 +71,8 @@ def time_text(lanes: Lanes, words: Words) -> str:
         total = _total(seconds)
         if total:
             shares = ", ".join(
-                f"{words[f'time_{kind}']} {(seconds[kind] or 0.0) / total:.0%}" for kind in _KINDS
+                f"{words[f'time_{kind}']} {(seconds[kind] or 0.0) / total:.0%}"
+                for kind in _kinds(snapshot.trace)
             )
             parts.append(f"{words[f'lane_{lane}']}: {shares}")
     return sentence(parts) or sentence([words["not_measured"]])
@@ -83,8 +86,15 @@ def time_table(lanes: Lanes, words: Words) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (words[f"time_{kind}"], *(rounded(row[kind]) for _, table in parts for row in table))
         for kind in _KINDS
+        if kind != "waited" or any(row[kind] for _, table in parts for row in table)
     ]
     return (head, *rows)
+
+
+def _kinds(trace: RunTrace) -> tuple[str, ...]:
+    """Of a server's answer only two kinds are observed."""
+    is_waited = any(finished.waited_seconds is not None for finished in trace.rounds)
+    return ("prefill", "waited") if is_waited else _KINDS[:-1]
 
 
 def _parts(lanes: Lanes, words: Words) -> list[tuple[str, list[dict[str, float | None]]]]:

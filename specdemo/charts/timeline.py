@@ -21,7 +21,7 @@ from specdemo.events import Round
 from specdemo.palette import TIME_COLOURS
 from specdemo.trace import RunTrace
 
-_KINDS = ("prefill", "draft", "verify")
+_KINDS = ("prefill", "draft", "verify", "waited")
 
 
 def timeline_chart(lanes: Lanes, words: Words) -> Chart:
@@ -126,7 +126,7 @@ def _blocks(lane: str, trace: RunTrace, kind: str, words: Words) -> dict[str, An
         ],
         "name": words[f"time_{kind}"],
         "legendgroup": kind,
-        "showlegend": lane == "speculative",
+        "showlegend": lane == "speculative" and (kind != "waited" or bool(spans)),
         "marker": {
             "color": TIME_COLOURS[kind].light,
             "line": {"width": 0},
@@ -144,11 +144,15 @@ def _prefill_spans(trace: RunTrace) -> list[tuple[float, float, Round | None]]:
 def _round_spans(trace: RunTrace, kind: str) -> list[tuple[float, float, Round | None]]:
     spans: list[tuple[float, float, Round | None]] = []
     for start, finished in zip(round_starts(trace), trace.rounds):
-        if kind == "draft" and finished.draft_seconds:
-            spans.append((start, finished.draft_seconds, finished))
+        split = finished.split
+        if split is None:
+            if kind == "waited":
+                spans.append((start, finished.seconds, finished))
+            continue
+        if kind == "draft" and split.draft:
+            spans.append((start, split.draft, finished))
         if kind == "verify":
-            begin = start + finished.draft_seconds
-            spans.append((begin, finished.verify_seconds, finished))
+            spans.append((start + split.draft, split.verify, finished))
     return spans
 
 

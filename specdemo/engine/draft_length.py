@@ -119,10 +119,12 @@ class AdaptiveLength:
                 self._kept[is_copied(token)] += token.outcome is TokenOutcome.ACCEPTED
         self._num_tokens += len(finished.output_tokens)
         self._seconds += finished.seconds
-        self._passes.append((finished.num_draft_tokens + 1, finished.verify_seconds))
-        if finished.draft_seconds:
+        split = finished.split
+        assert split is not None  # the engine measures its own rounds
+        self._passes.append((finished.num_draft_tokens + 1, split.verify))
+        if split.draft:
             self._num_model_drafts += sum(token.looked_up_share is None for token in drafted)
-            self._draft_seconds += finished.draft_seconds
+            self._draft_seconds += split.draft
 
     def _forget(self, *, is_ngram: bool) -> None:
         """Let the last rounds weigh most: a text starts and stops repeating itself."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 
 from specdemo.events import FinishReason
-from specdemo.metrics.rounds import drafted_rounds, time_shares
+from specdemo.metrics.rounds import drafted_rounds, splits, time_shares
 from specdemo.metrics.runs import compare
 from specdemo.metrics.theory import RoundCosts, best_length, round_costs, speedup_at
 from specdemo.trace import RunTrace, Snapshot
@@ -53,7 +53,9 @@ def diagnose(snapshot: Snapshot, *, num_costs: int = 2) -> Diagnosis:
     normal, speculative = snapshot.normal.trace, snapshot.speculative.trace
     costs = round_costs(normal, speculative)
     if costs is None:
-        return Diagnosis(Finding("why_no_draft", {"speedup": speedup}))
+        is_served = normal.prefill is not None and normal.prefill.waited_seconds is not None
+        key = "why_served" if is_served else "why_no_draft"
+        return Diagnosis(Finding(key, {"speedup": speedup}))
     found = sorted(
         cost_findings(normal, speculative, speedup), key=lambda cost: -cost.values["without"]
     )
@@ -71,7 +73,7 @@ def cost_findings(normal: RunTrace, speculative: RunTrace, speedup: float) -> It
     rounds = drafted_rounds(speculative)
     shares = time_shares(speculative)
     seconds = speculative.seconds
-    pass_seconds = median(finished.verify_seconds for finished in normal.rounds)
+    pass_seconds = median(split.verify for split in splits(normal.rounds))
 
     def without(saved_seconds: float) -> float:
         return speedup * seconds / (seconds - saved_seconds)
@@ -98,7 +100,7 @@ def cost_findings(normal: RunTrace, speculative: RunTrace, speedup: float) -> It
             "without": without(draft_seconds),
         },
     )
-    extra = sum(finished.verify_seconds - pass_seconds for finished in rounds)
+    extra = sum(split.verify - pass_seconds for split in splits(rounds))
     yield Finding(
         "why_verify_cost",
         {
@@ -163,7 +165,7 @@ def decode_seconds(trace: RunTrace) -> float:
 
 def unevenness(trace: RunTrace) -> float | None:
     """How much slower the slowest tenth of equal passes was, where it is much: a busy machine."""
-    passes = [finished.verify_seconds for finished in trace.rounds]
+    passes = [split.verify for split in splits(trace.rounds)]
     if len(passes) < _MIN_PASSES:
         return None
     factor = quantiles(passes, n=10)[-1] / median(passes)

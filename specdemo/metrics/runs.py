@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from specdemo.events import FinishReason
+from specdemo.events import FinishReason, added
 from specdemo.trace import LaneSnapshot, RunTrace, Snapshot
 
 
@@ -14,8 +15,9 @@ class RunMetrics:
 
     `acceptance_rate` is accepted ÷ tested (α of Leviathan et al. 2023, arXiv 2211.17192),
     `draft_acceptance_rate` accepted ÷ drafted, `mean_acceptance_length` τ the output tokens per
-    target pass, bonus included. `overhead_rate` is the share of the run spent outside
-    `ModelRunner.forward`.
+    target pass, bonus included; `drafted_mean_acceptance_length` is the same over the passes that
+    judged a draft, which is what vLLM calls mean acceptance length. `overhead_rate` is the share of
+    the run spent outside `ModelRunner.forward`.
     """
 
     num_output_tokens: int
@@ -31,6 +33,7 @@ class RunMetrics:
     num_accepted_tokens: int
     overhead_rate: float | None
     finish_reason: FinishReason | None
+    drafted_mean_acceptance_length: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +55,47 @@ def ratio(numerator: float, denominator: float) -> float | None:
     return numerator / denominator if denominator else None
 
 
+class DraftStep(NamedTuple):
+    """One verification of a draft, in numbers of tokens."""
+
+    num_drafted: int
+    num_tested: int
+    num_accepted: int
+
+
+def draft_steps(trace: RunTrace) -> tuple[DraftStep, ...]:
+    """Every verification that had a draft: as a server counted them, or as the rounds show them.
+
+    A kept token behind the end of the text was never part of the answer: the rounds do not count
+    it, a server does.
+    """
+    if trace.steps:
+        return tuple(
+            DraftStep(drafted, accepted + (accepted < drafted), accepted)
+            for drafted, accepted in zip(trace.steps.drafted, trace.steps.accepted)
+        )
+    return tuple(
+        DraftStep(r.num_draft_tokens, r.num_tested_tokens, r.num_accepted_tokens)
+        for r in trace.rounds
+        if r.num_draft_tokens
+    )
+
+
+def drafted_mean_acceptance_length(trace: RunTrace) -> float | None:
+    """Tokens that a pass over a draft brings: its kept ones and one more."""
+    steps = draft_steps(trace)
+    extra = ratio(sum(step.num_accepted for step in steps), len(steps))
+    return None if extra is None else 1 + extra
+
+
 def run_metrics(trace: RunTrace) -> RunMetrics:
     """The numbers of one run, finished or not."""
     rounds = trace.rounds
+    steps = draft_steps(trace)
     num_output_tokens = len(trace.output_tokens)
-    num_draft_tokens = sum(r.num_draft_tokens for r in rounds)
-    num_tested_tokens = sum(r.num_tested_tokens for r in rounds)
-    num_accepted_tokens = sum(r.num_accepted_tokens for r in rounds)
+    num_draft_tokens = sum(step.num_drafted for step in steps)
+    num_tested_tokens = sum(step.num_tested for step in steps)
+    num_accepted_tokens = sum(step.num_accepted for step in steps)
     return RunMetrics(
         num_output_tokens=num_output_tokens,
         num_rounds=len(rounds),
@@ -73,6 +110,7 @@ def run_metrics(trace: RunTrace) -> RunMetrics:
         num_accepted_tokens=num_accepted_tokens,
         overhead_rate=overhead_rate(trace),
         finish_reason=trace.finish_reason,
+        drafted_mean_acceptance_length=drafted_mean_acceptance_length(trace),
     )
 
 
@@ -84,11 +122,15 @@ def time_to_first_token_seconds(trace: RunTrace) -> float | None:
 
 
 def overhead_rate(trace: RunTrace) -> float | None:
-    """1 − seconds inside `ModelRunner.forward` ÷ run seconds, over prefill and finished rounds."""
-    if trace.prefill is None:
+    """1 − seconds inside `ModelRunner.forward` ÷ run seconds, over prefill and finished rounds.
+
+    `None` where they were not observed: of a server one sees only how long it took.
+    """
+    if trace.prefill is None or trace.prefill.waited_seconds is not None:
         return None
-    inside = trace.prefill.target_seconds + trace.prefill.draft_seconds
-    inside += sum(r.draft_seconds + r.verify_seconds for r in trace.rounds)
+    inside = added(trace.prefill.target_seconds, trace.prefill.draft_seconds)
+    inside += added(*(r.draft_seconds for r in trace.rounds))
+    inside += added(*(r.verify_seconds for r in trace.rounds))
     whole = trace.prefill.seconds + sum(r.seconds for r in trace.rounds)
     outside = ratio(whole - inside, whole)
     return None if outside is None else max(0.0, outside)

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from statistics import mean
 
-from specdemo.metrics.rounds import drafted_rounds
+from specdemo.metrics.rounds import drafted_rounds, splits
 from specdemo.trace import RunTrace
 
 MAX_LENGTH = 16
@@ -38,21 +38,25 @@ class RoundCosts:
 
 
 def round_costs(normal: RunTrace, speculative: RunTrace) -> RoundCosts | None:
-    """The costs as measured in a race; `None` until both lanes hold a round that tells."""
+    """The costs as measured in a race; `None` until both lanes hold a round that tells.
+
+    A server's rounds never tell: a client sees only how long they took.
+    """
     rounds = drafted_rounds(speculative)
     num_tested = sum(finished.num_tested_tokens for finished in rounds)
-    if not normal.rounds or not num_tested:
+    own, drafted = splits(normal.rounds), splits(rounds)
+    if not own or not drafted or not num_tested:
         return None
-    target_seconds = mean(finished.verify_seconds for finished in normal.rounds)
+    target_seconds = mean(split.verify for split in own)
     num_drafted = sum(finished.num_draft_tokens for finished in rounds)
     # Both lanes run the same loop: only what a round adds to it is the draft's.
-    own_overhead = mean(finished.overhead_seconds for finished in normal.rounds)
-    overhead = mean(finished.overhead_seconds for finished in rounds) - own_overhead
+    own_overhead = mean(split.overhead for split in own)
+    overhead = mean(split.overhead for split in drafted) - own_overhead
     return RoundCosts(
         acceptance_rate=sum(finished.num_accepted_tokens for finished in rounds) / num_tested,
         num_draft_tokens=num_drafted / len(rounds),
-        cost_ratio=sum(f.draft_seconds for f in rounds) / num_drafted / target_seconds,
-        verify_ratio=mean(finished.verify_seconds for finished in rounds) / target_seconds,
+        cost_ratio=sum(split.draft for split in drafted) / num_drafted / target_seconds,
+        verify_ratio=mean(split.verify for split in drafted) / target_seconds,
         overhead_ratio=overhead / target_seconds,
         target_seconds=target_seconds,
     )

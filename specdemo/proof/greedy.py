@@ -129,9 +129,11 @@ def explain(
 ) -> Difference | None:
     """Why the answers of a greedy race part; `None` if they do not, or if stopped before.
 
+    Servers keep their logits to themselves: of their races nobody can tell.
+
     Raises a `SpecdemoError`.
     """
-    if metrics.compare(snapshot).first_difference is None:
+    if request.is_served or metrics.compare(snapshot).first_difference is None:
         return None
     with session.lent(request, stop) as models:
         if models is None:

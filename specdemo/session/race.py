@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import Event
 
@@ -23,28 +23,22 @@ from specdemo.models.loading import (
 from specdemo.models.memory import reset_peak
 from specdemo.models.store import ModelStore
 from specdemo.models.tokenization import TokenTexts, prompt_pieces
+from specdemo.session.answer import Answer
 from specdemo.session.environment import describe
 from specdemo.session.exhausted import memory_errors
 from specdemo.session.lane import Lane, capacity_for
 from specdemo.session.lent import LentModels, lend
 from specdemo.session.request import DecodeRequest
 from specdemo.session.scored import ScoredText, draft_alone, score_answer
+from specdemo.session.servers import check_servers, served_answers, served_race
 from specdemo.session.specs import check_allowed, loaded_spec, spec_of
 from specdemo.settings import Settings
-from specdemo.trace import BestNormal, Environment, LaneSnapshot, Snapshot, Words
+from specdemo.trace import SERVER_PAIR, BestNormal, Snapshot, Words
 
 _WARM_UP = DecodeRequest(
     prompt="Write one sentence about the sea.", draft_source="hybrid", max_new_tokens=12
 )
 _WARM_UPS = (_WARM_UP, replace(_WARM_UP, temperature=0.7, top_p=0.9, repetition_penalty=1.1))
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One run at one moment, and what it is measured on."""
-
-    lane: LaneSnapshot
-    environment: Environment
 
 
 class DecodeSession:
@@ -76,6 +70,9 @@ class DecodeSession:
         double_quantization: bool = False,
     ) -> Iterator[str]:
         """Load a pair and warm it up; one sentence for each stage that takes time."""
+        if pair == SERVER_PAIR:
+            yield from check_servers(self._settings.servers)
+            return
         check_allowed(pair, self._settings)
         spec = loaded_spec(pair, precision, device, quantize, double_quantization)
         with self._device(lambda: False):
@@ -92,6 +89,9 @@ class DecodeSession:
         `stop` is read between passes and leaves correct partial runs; closing the generator gives
         the device up. Raises a `SpecdemoError` with one whole sentence.
         """
+        if request.is_served:
+            yield from served_race(self._settings.servers, request, stop)
+            return
         check_allowed(request.pair, self._settings)
         spec = spec_of(request)
         with self._device(stop.is_set) as is_ours:
@@ -109,6 +109,9 @@ class DecodeSession:
 
     def answer(self, request: DecodeRequest, stop: Event) -> Iterator[Answer]:
         """One run alone, a snapshot for each forward pass; draft source `none` decodes normally."""
+        if request.is_served:
+            yield from served_answers(self._settings.servers, request, stop)
+            return
         with self._held(request, stop) as pair:
             if pair is not None:
                 yield from answers(pair, request, request.draft_source, stop.is_set)

@@ -8,7 +8,7 @@ from specdemo.engine.sampling import SamplingParams
 from specdemo.errors import InvalidRequestError, PromptTooLongError
 from specdemo.models.catalog import PAIRS, is_custom
 from specdemo.settings import Limits
-from specdemo.trace import ChatTurn, RunSettings
+from specdemo.trace import SERVER_DRAFTS, ChatTurn, RunSettings
 
 DRAFT_SOURCES = ("model", "ngram", "hybrid", "none")
 DRAFT_LENGTHS = ("fixed", "heuristic", "confidence", "adaptive")
@@ -23,7 +23,7 @@ class DecodeRequest(RunSettings):
     """What to run, validated on creation; raises `InvalidRequestError`.
 
     Draft-length policies other than fixed choose up to `Limits.chosen_draft_tokens`. `pair` is a
-    name of the catalogue, or `TARGET` or `TARGET,DRAFT` as hub ids or local folders.
+    name of the catalogue, `SERVER_PAIR`, or `TARGET` or `TARGET,DRAFT` as hub ids or local folders.
     """
 
     def __post_init__(self) -> None:
@@ -35,12 +35,13 @@ class DecodeRequest(RunSettings):
                 f"The prompt has {len(self.prompt):,} characters, {limits.prompt_characters:,} "
                 "are allowed; shorten it."
             )
-        if not is_custom(self.pair):
+        if not (self.is_served or is_custom(self.pair)):
             _check_choice("model pair", self.pair, tuple(PAIRS))
         _check_choice("precision", self.precision, PRECISION_NAMES)
         _check_choice("part to quantize", self.quantize, QUANTIZE_CHOICES)
         _check_choice("device", self.device, DEVICES)
-        _check_choice("draft source", self.draft_source, DRAFT_SOURCES)
+        sources = (SERVER_DRAFTS, "none") if self.is_served else DRAFT_SOURCES
+        _check_choice("draft source", self.draft_source, sources)
         _check_choice("draft length", self.draft_length, DRAFT_LENGTHS)
         _check_choice("order", self.order, ORDERS)
         _check_number("draft tokens", self.num_draft_tokens, 1, limits.num_draft_tokens)

@@ -9,10 +9,19 @@ from specdemo.models.catalog import find_pair, is_custom
 from specdemo.models.loading import LoadedSpec, resolve_device, resolve_precision
 from specdemo.session.request import DecodeRequest
 from specdemo.settings import Settings
+from specdemo.trace import SERVER_PAIR
 
 
 def check_allowed(pair: str, settings: Settings) -> None:
-    """Raises unless the pair is in the catalogue or visitors may name their own."""
+    """Raises unless the pair is in the catalogue or visitors may name their own.
+
+    Servers are never for these: whatever needs the models themselves cannot have them.
+    """
+    if pair == SERVER_PAIR:
+        raise InvalidRequestError(
+            "This needs the models on this machine, and a server keeps its own; choose another "
+            "pair."
+        )
     names = settings.pairs
     if names is not None and not is_custom(pair) and pair not in names:
         raise InvalidRequestError(

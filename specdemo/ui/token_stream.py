@@ -83,7 +83,7 @@ class LaneLines:
 
     def _times(self, finished: Round) -> tuple[float, float]:
         """When the round's draft was complete and when its verdicts landed, on the run's clock."""
-        drafted = self._clock + finished.draft_seconds
+        drafted = self._clock + (finished.draft_seconds or 0.0)
         self._clock += finished.seconds
         return round(drafted, 5), round(self._clock, 5)
 
