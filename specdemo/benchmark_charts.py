@@ -37,7 +37,7 @@ _ROWS_AXIS: dict[str, Any] = {
 class Bar:
     """What one method in one precision measured; `None` was not measured.
 
-    `speedups` has one for each prompt, `memory` is what the run held.
+    `speedups` has one for each prompt, `memory` is what the run held; servers do not report it.
     """
 
     label: str
@@ -47,7 +47,7 @@ class Bar:
     latency_seconds: float
     speedups: tuple[float, ...]
     median_speedup: float | None
-    memory: MemorySample
+    memory: MemorySample | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,21 @@ class BenchmarkChart:
 
 
 def benchmark_charts(bars: Sequence[Bar], words: Mapping[str, str]) -> tuple[BenchmarkChart, ...]:
-    """Every chart of a benchmark."""
+    """Every chart of a benchmark; that of memory only of what reports it."""
+    held = [(bar, bar.memory) for bar in bars if bar.memory]
+    memory = BenchmarkChart(
+        "held",
+        "; ".join(f"{bar.label}: {_megabytes(sample.total_bytes):,.0f} MB" for bar, sample in held)
+        + ".",
+        held_figure(held, words),
+    )
     return (
         BenchmarkChart("rates", _text(bars, "tokens_per_second", words), rates_figure(bars)),
         BenchmarkChart("speedups", _text(bars, "median_speedup", words), speedups_figure(bars)),
         BenchmarkChart(
             "latencies", _text(bars, "latency_seconds", words), latencies_figure(bars, words)
         ),
-        BenchmarkChart(
-            "held",
-            "; ".join(f"{bar.label}: {_megabytes(bar.memory.total_bytes):,.0f} MB" for bar in bars)
-            + ".",
-            held_figure(bars, words),
-        ),
+        *([memory] if held else []),
     )
 
 
@@ -134,18 +136,21 @@ def latencies_figure(bars: Sequence[Bar], words: Mapping[str, str]) -> go.Figure
     return _figure(traces, _amounts(totals, " s") | {"barmode": "stack", "showlegend": True})
 
 
-def held_figure(bars: Sequence[Bar], words: Mapping[str, str]) -> go.Figure:
+def held_figure(
+    held: Sequence[tuple[Bar, MemorySample]], words: Mapping[str, str]
+) -> go.Figure:
     """Weights and caches that each method held."""
     traces = []
+    bars = [bar for bar, _ in held]
     for part in _MEMORY_PARTS:
-        values = [_megabytes(getattr(bar.memory, f"{part}_bytes")) for bar in bars]
+        values = [_megabytes(getattr(sample, f"{part}_bytes")) for _, sample in held]
         shape = "/" if part.endswith("cache") else ""
         marker = {
             "color": MEMORY_COLOURS[part].light,
             "pattern": {"shape": shape, "size": 5, "fillmode": "overlay"},
         }
         traces.append(_bar(bars, values) | {"marker": marker, "name": words[f"chart_{part}"]})
-    totals = [_megabytes(bar.memory.total_bytes) for bar in bars]
+    totals = [_megabytes(sample.total_bytes) for _, sample in held]
     traces.append(_end_labels(bars, totals, "%{x:,.0f} MB"))
     return _figure(traces, _amounts(totals, " MB") | {"barmode": "stack", "showlegend": True})
 

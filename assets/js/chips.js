@@ -22,7 +22,8 @@ function token(text, outcome, place = null, count = 1) {
   const chip = chipNode(outcome, text);
   chip.setAttribute("role", "option");
   chip.tabIndex = -1;
-  const several = count > 1 ? `, ${fill("several_tokens", { count })}` : "";
+  const severalWord = text.startsWith("◌") ? "unknown_tokens" : "several_tokens";
+  const several = count > 1 ? `, ${fill(severalWord, { count })}` : "";
   chip.setAttribute("aria-label", `${text.trim() || "␣"}, ${word(`state_${outcome}`)}${several}`);
   chip.verdict = { text, outcome, place };
   return chip;

@@ -2,8 +2,13 @@
 const measuredOn = make("p", "sd-environment");
 root.append(measuredOn, worded("p", "sd-environment", "weights_note"));
 
+const notes = make("p", "sd-environment");
+root.append(notes);
+
 const draw = () => {
-  measuredOn.textContent = props.value ? fill("environment", JSON.parse(props.value)) : "";
+  const told = props.value ? JSON.parse(props.value) : null;
+  measuredOn.textContent = told ? fill(told.word, told) : "";
+  notes.textContent = (told?.notes ?? []).map(([key, values]) => fill(key, values)).join(" ");
   relabel(root);
 };
 

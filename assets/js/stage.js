@@ -110,7 +110,7 @@ function startOver(first) {
 }
 
 function apply([kind, ...rest]) {
-  const actions = { run, pending, round, totals: setTotals, end, failed };
+  const actions = { run, pending, round, again, totals: setTotals, end, failed };
   actions[kind](...rest);
 }
 
@@ -148,6 +148,13 @@ function round(name, index, chips, [drafted, landed]) {
   item.text.append(group);
   item.rounds.push({ group, drafted, landed, ...countsOf(chips, item.rounds.at(-1)) });
   item.landed = item.rounds.length;
+}
+
+// A server told the fates of its drafts: the lane's rounds come once more.
+function again(name) {
+  const item = lanes[name];
+  item.text.replaceChildren();
+  Object.assign(item, emptyLane());
 }
 
 function end(name, reason, text, [, outcome, , count]) {

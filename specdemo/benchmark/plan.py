@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from specdemo.benchmark.suites import Suite
 from specdemo.errors import InvalidRequestError
 from specdemo.session import DecodeRequest
+from specdemo.trace import SERVER_DRAFTS
 
 NORMAL = "normal"
 _MAX_REPEATS = 100
@@ -26,6 +27,8 @@ class Method:
         """How tables call it."""
         if self.draft_source == "none":
             return NORMAL
+        if self.draft_source == SERVER_DRAFTS:
+            return SERVER_DRAFTS
         fixed = f"fixed {self.num_draft_tokens}"
         return (
             f"{self.draft_source}, {fixed if self.draft_length == 'fixed' else self.draft_length}"

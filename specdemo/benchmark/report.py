@@ -51,9 +51,10 @@ def environment_text(environment: Environment) -> str:
     """What rows were measured on."""
     versions = ", ".join(f"{name} {version}" for name, version in environment.versions)
     gpu = f" · {environment.gpu}" if environment.gpu else ""
+    threads = "" if environment.num_threads is None else f" · {environment.num_threads} threads"
     return (
         f"{environment.pair} · {environment.precision} · {environment.device}{gpu} · "
-        f"{environment.processor} · {environment.num_threads} threads · {versions}"
+        f"{environment.processor}{threads} · {versions}"
     )
 
 

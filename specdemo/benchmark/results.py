@@ -26,12 +26,15 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One finished answer; `environment` is an index into the results' environments."""
+    """One finished answer; `environment` is an index into the results' environments.
+
+    Servers do not report the memory of an answer.
+    """
 
     run: PlannedRun
     environment: int
     metrics: RunMetrics
-    memory: MemorySample
+    memory: MemorySample | None
     repeated_share: float
     token_ids: tuple[int | None, ...]
     text: str
@@ -159,7 +162,7 @@ def _row(given: Mapping[str, Any]) -> Row:
         run=PlannedRun(**{**run, "method": Method(**run["method"])}),
         environment=given["environment"],
         metrics=RunMetrics(**{**metrics, "finish_reason": reason and FinishReason(reason)}),
-        memory=MemorySample(**given["memory"]),
+        memory=given["memory"] and MemorySample(**given["memory"]),
         repeated_share=given["repeated_share"],
         token_ids=tuple(given["token_ids"]),
         text=given["text"],

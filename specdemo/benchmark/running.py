@@ -97,7 +97,7 @@ def row_of(run: PlannedRun, answer: Answer) -> Row:
         run=run,
         environment=0,
         metrics=run_metrics(lane.trace),
-        memory=lane.memory[-1],
+        memory=lane.memory[-1] if lane.memory else None,
         repeated_share=repeated_share(lane.trace.token_ids),
         token_ids=lane.trace.token_ids,
         text=lane.text,

@@ -47,10 +47,11 @@ class MethodSummary:
     speedup_over_best_normal: Spread | None
     fresh_speedup: Spread | None
     mean_acceptance_length: float | None
+    drafted_mean_acceptance_length: float | None
     acceptance_rate: float | None
     draft_acceptance_rate: float | None
     overhead_rate: float | None
-    memory: MemorySample
+    memory: MemorySample | None
     peak_bytes: int | None
     repeated_share: float
     num_same_output: int
@@ -147,7 +148,8 @@ def _summary(
     compared = [
         row.token_ids == base.token_ids for row, base in _pairs(rows, normal) if row is not base
     ]
-    peaks = [row.memory.peak_bytes for row in rows if row.memory.peak_bytes is not None]
+    samples = [row.memory for row in rows if row.memory]
+    peaks = [sample.peak_bytes for sample in samples if sample.peak_bytes is not None]
     seconds = sum(row.metrics.seconds for row in rows)
     return MethodSummary(
         precision=precision,
@@ -167,10 +169,13 @@ def _summary(
         mean_acceptance_length=mean_of_prompts(
             rows, lambda row: row.metrics.mean_acceptance_length
         ),
+        drafted_mean_acceptance_length=mean_of_prompts(
+            rows, lambda row: row.metrics.drafted_mean_acceptance_length
+        ),
         acceptance_rate=mean_of_prompts(rows, lambda row: row.metrics.acceptance_rate),
         draft_acceptance_rate=mean_of_prompts(rows, lambda row: row.metrics.draft_acceptance_rate),
         overhead_rate=mean_of_prompts(rows, lambda row: row.metrics.overhead_rate),
-        memory=max((row.memory for row in rows), key=lambda memory: memory.total_bytes),
+        memory=max(samples, key=lambda memory: memory.total_bytes, default=None),
         peak_bytes=max(peaks, default=None),
         repeated_share=mean(row.repeated_share for row in rows),
         num_same_output=sum(compared),

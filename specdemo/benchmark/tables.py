@@ -45,8 +45,8 @@ def spread_text(spread: Spread | None, words: Words) -> str:
 def method_table(summary: Summary, words: Words) -> Table:
     """Precision × method, as the tutorial's tables have it."""
     has_several = len({method.precision for method in summary.methods}) > 1
-    keys = ["latency", "first_token", "rate", "total_rate", "speedup", "fresh", "tau", "alpha",
-            "drafted", "repeated", "held", "peak", "same"]  # fmt: skip
+    keys = ["latency", "first_token", "rate", "total_rate", "speedup", "fresh", "tau",
+            "drafted_tau", "alpha", "drafted", "repeated", "held", "peak", "same"]  # fmt: skip
     header = [words["bench_precision"], words["bench_method"]]
     header += [words[f"bench_{key}"] for key in keys]
     if has_several:
@@ -104,7 +104,8 @@ def as_csv(results: Results) -> str:
     text = io.StringIO()
     columns = ("case", "prompt", "task", "precision", "method", "repeat", "seed", "seconds",
                "time_to_first_token_seconds", "tokens_per_second", "num_output_tokens",
-               "num_rounds", "mean_acceptance_length", "acceptance_rate", "draft_acceptance_rate",
+               "num_rounds", "mean_acceptance_length", "drafted_mean_acceptance_length",
+               "acceptance_rate", "draft_acceptance_rate",
                "num_draft_tokens", "num_tested_tokens", "num_accepted_tokens", "overhead_rate",
                "finish_reason", "repeated_share", "held_bytes", "peak_bytes", "processor", "gpu",
                "device", "num_threads", "versions")  # fmt: skip
@@ -119,9 +120,11 @@ def as_csv(results: Results) -> str:
             run.case, _not_a_formula(case.prompt), _not_a_formula(case.task),
             environment.precision, run.method.name, run.repeat, run.seed, m.seconds,
             m.time_to_first_token_seconds, m.tokens_per_second, m.num_output_tokens, m.num_rounds,
-            m.mean_acceptance_length, m.acceptance_rate, m.draft_acceptance_rate,
+            m.mean_acceptance_length, m.drafted_mean_acceptance_length, m.acceptance_rate,
+            m.draft_acceptance_rate,
             m.num_draft_tokens, m.num_tested_tokens, m.num_accepted_tokens, m.overhead_rate,
-            reason, row.repeated_share, row.memory.total_bytes, row.memory.peak_bytes,
+            reason, row.repeated_share, row.memory and row.memory.total_bytes,
+            row.memory and row.memory.peak_bytes,
             environment.processor, environment.gpu, environment.device, environment.num_threads,
             versions,
         ])  # fmt: skip
@@ -144,10 +147,13 @@ def _method_cells(method: MethodSummary, words: Words) -> list[str]:
         spread_text(method.speedup, words),
         spread_text(method.fresh_speedup, words),
         number(method.mean_acceptance_length, ".2f", words),
+        number(method.drafted_mean_acceptance_length, ".2f", words),
         number(method.acceptance_rate, ".2f", words),
         number(method.draft_acceptance_rate, ".2f", words),
         number(method.repeated_share, ".0%", words),
-        number(method.memory.total_bytes / _MEGABYTE, ",.0f", words),
+        words["not_reported"]
+        if method.memory is None
+        else number(method.memory.total_bytes / _MEGABYTE, ",.0f", words),
         number(peak, ",.0f", words),
         compared,
     ]
@@ -160,8 +166,8 @@ def _our_figures(normal: MethodSummary, method: MethodSummary) -> tuple[float | 
         method.latency_seconds,
         normal.tokens_per_second,
         method.tokens_per_second,
-        normal.memory.total_bytes / _MEGABYTE,
-        method.memory.total_bytes / _MEGABYTE,
+        normal.memory and normal.memory.total_bytes / _MEGABYTE,
+        method.memory and method.memory.total_bytes / _MEGABYTE,
     )
 
 

@@ -64,6 +64,8 @@ def memory_figure(lanes: Lanes, words: Words) -> go.Figure:
 
 def memory_text(lanes: Lanes, words: Words) -> str:
     """The bars in words, and what the draft adds."""
+    if served := _served(lanes, words):
+        return sentence(served)
     parts = [
         f"{words[f'lane_{lane}']}: "
         + ", ".join(
@@ -105,6 +107,8 @@ def caches_figure(lanes: Lanes, words: Words) -> go.Figure:
 
 def caches_text(lanes: Lanes, words: Words) -> str:
     """The last sample in words."""
+    if served := _served(lanes, words):
+        return sentence(served)
     return sentence(
         f"{words[f'lane_{lane}']}: {words['chart_cache_used']} {_used(sample):g} MB, "
         f"{words['chart_cache_allocated']} {_allocated(sample):g} MB"
@@ -192,6 +196,21 @@ def _allocated(sample: MemorySample) -> float:
 
 def _last_samples(lanes: Lanes) -> list[tuple[str, MemorySample]]:
     return [(name, lane.memory[-1]) for name, lane in lanes.items() if lane.memory]
+
+
+def _served(lanes: Lanes, words: Words) -> list[str]:
+    """What servers report of their memory; empty for runs of this machine."""
+    told = []
+    for lane, snapshot in lanes.items():
+        if snapshot.server is not None:
+            cache = snapshot.server.cache_bytes
+            shown = (
+                words["not_reported"]
+                if cache is None
+                else words["served_memory"].format(cache=f"{megabytes(cache):g}")
+            )
+            told.append(f"{words[f'lane_{lane}']}: {shown}")
+    return told
 
 
 def _extra(lanes: Lanes, words: Words) -> list[str]:

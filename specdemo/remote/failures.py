@@ -71,7 +71,9 @@ class Failures:
                 "server's."
             )
         if status < 500:
-            return ServerError(f"{self._who} refuses the request: {said}")
+            return ServerError(
+                f"{self._who} refuses the request ({said}); change the prompt or the settings."
+            )
         return ServerError(
             f"{self._who} failed (status {status}: {said}); look into its log and ask again."
         )
@@ -104,7 +106,7 @@ def seconds_to_wait(headers: Mapping[str, Any], date: str | None) -> int | None:
         return int(value)
     try:
         gap = parsedate_to_datetime(value) - parsedate_to_datetime(date or "")
-    except ValueError:
+    except (ValueError, TypeError):  # no time, or one without a zone beside one with it
         return None
     return max(0, round(gap.total_seconds()))
 

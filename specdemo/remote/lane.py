@@ -38,6 +38,7 @@ class ServedLane:
         self._reason: FinishReason | None = None
         self._told: Told | None = None
         self._last_seconds = 0.0
+        self._num_prompt_tokens = 0
         self.snapshot = LaneSnapshot()
 
     @property
@@ -97,6 +98,7 @@ class ServedLane:
             return False
         self._reason = part.finish_reason or self._reason
         self._told = part.told or self._told
+        self._num_prompt_tokens = part.num_prompt_tokens or self._num_prompt_tokens
         return self._grown(part, line.seconds)
 
     def _grown(self, part: Part, seconds: float) -> bool:
@@ -106,9 +108,8 @@ class ServedLane:
         waited = seconds - self._last_seconds
         self._last_seconds = seconds
         if self.trace.prefill is None:
-            # The first token arrives when the prompt has been read, or with a part that tells it.
-            num_prompt_tokens = part.num_prompt_tokens or 0
-            self._happened(PrefillFinished(num_prompt_tokens, None, None, None, waited))
+            # The pass that reads the prompt writes the first token.
+            self._happened(PrefillFinished(self._num_prompt_tokens, None, None, None, waited))
             waited = 0.0
         part_with_wait = Arrived(part.token_ids, part.text, waited)
         self._parts.append(part_with_wait)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import cache
 from queue import Empty, SimpleQueue
+from ssl import SSLContext
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
@@ -20,6 +22,12 @@ SILENCE_SECONDS = 300.0
 CONNECT_SECONDS = 10.0
 TIMEOUT = httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
 _CLOSING_SECONDS = 5.0
+
+
+@cache
+def certificates() -> SSLContext:
+    """Whom to trust; read from the disk once."""
+    return httpx.create_ssl_context()
 
 
 class Line(NamedTuple):
@@ -80,10 +88,10 @@ class Reading:
             self._task = self._loop.create_task(self._read())
             self._loop.run_until_complete(self._task)
             self._lines.put(None)
-        except (httpx.HTTPError, ServerError) as error:
-            self._lines.put(error)
         except asyncio.CancelledError:
             self._lines.put(None)
+        except Exception as error:  # raised again where the lines are taken
+            self._lines.put(error)
         finally:
             self._loop.close()
 
@@ -91,7 +99,7 @@ class Reading:
         if self._is_closed.is_set():
             return
         async with httpx.AsyncClient(
-            base_url=self._url, headers=self._headers, timeout=TIMEOUT
+            base_url=self._url, headers=self._headers, timeout=TIMEOUT, verify=certificates()
         ) as client:
             await client.get("/version")  # opens the connection
             started = self._clock()

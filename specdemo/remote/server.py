@@ -13,7 +13,7 @@ from specdemo.errors import ServerError
 from specdemo.remote.counters import Counters, counters_of
 from specdemo.remote.failures import Failures
 from specdemo.remote.messages import path_and_body
-from specdemo.remote.reading import CONNECT_SECONDS, Reading
+from specdemo.remote.reading import CONNECT_SECONDS, Reading, certificates
 from specdemo.settings import Servers
 from specdemo.trace import RunSettings
 
@@ -36,8 +36,15 @@ class Server:
         self.url = url.rstrip("/").removesuffix("/v1")
         self.failures = Failures(role.value, self.url)
         self._headers = {"Authorization": f"Bearer {servers.key}"} if servers.key else {}
+        self._client = httpx.Client(
+            headers=self._headers, timeout=CONNECT_SECONDS, verify=certificates()
+        )
         self._wanted_model = servers.model
         self._clock = clock
+
+    def close(self) -> None:
+        """Close the connection; the server can be asked no more."""
+        self._client.close()
 
     def model(self) -> str:
         """The model to ask for: the one that is wanted, or the first that the server lists."""
@@ -88,9 +95,7 @@ class Server:
         """The text of token ids, special ones included; `None` if the server does not tell it."""
         body = {"model": model, "tokens": list(token_ids)}
         try:
-            response = httpx.post(
-                f"{self.url}/detokenize", json=body, headers=self._headers, timeout=CONNECT_SECONDS
-            )
+            response = self._client.post(f"{self.url}/detokenize", json=body)
         except httpx.HTTPError:
             return None  # the answer is there; only its colours need this
         content = _json(response)
@@ -110,7 +115,7 @@ class Server:
 
     def _get(self, path: str) -> httpx.Response:
         try:
-            return httpx.get(f"{self.url}{path}", headers=self._headers, timeout=CONNECT_SECONDS)
+            return self._client.get(f"{self.url}{path}")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.failures.unreachable(httpx.ConnectError(str(error))) from error
 

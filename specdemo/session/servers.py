@@ -7,6 +7,7 @@ down. Those on devices of their own answer at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from threading import Event
 
 from specdemo.errors import InvalidRequestError
@@ -34,26 +35,26 @@ def check_servers(servers: Servers | None) -> Iterator[str]:
     known = _known(servers)
     for role in Role:
         yield f"Asking the {role} server…"
-        server = Server(role, known)
-        server.check_role()
-        for _ in _stepped([ServedLane(server, _WARM_UP, lambda: False)]):
-            pass
+        with closing(Server(role, known)) as server:
+            server.check_role()
+            for _ in _stepped([ServedLane(server, _WARM_UP, lambda: False)]):
+                pass
 
 
 def served_race(servers: Servers | None, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
     """Both answers to their end, a snapshot for each part that arrives; raises `ServerError`."""
     known = _known(servers)
-    both = [Server(role, known) for role in Role]
-    environment = described(both)
-    normal, speculative = lanes = [ServedLane(server, request, stop.is_set) for server in both]
-    turns = [lanes] if known.are_apart else [[normal], [speculative]]
-    try:
-        for together in turns:
+    with ExitStack() as open_ones:
+        both = [open_ones.enter_context(closing(Server(role, known))) for role in Role]
+        environment = described(both)
+        lanes = [
+            open_ones.enter_context(closing(ServedLane(server, request, stop.is_set)))
+            for server in both
+        ]
+        normal, speculative = lanes
+        for together in [lanes] if known.are_apart else [[normal], [speculative]]:
             for _ in _stepped(together):
                 yield Snapshot(normal.snapshot, speculative.snapshot, environment, request)
-    finally:
-        for lane in lanes:
-            lane.close()
 
 
 def served_answers(
@@ -61,14 +62,13 @@ def served_answers(
 ) -> Iterator[Answer]:
     """One server's answer; draft source `none` asks the normal one."""
     role = Role.NORMAL if request.draft_source == "none" else Role.SPECULATIVE
-    server = Server(role, _known(servers))
-    environment = described([server])
-    lane = ServedLane(server, request, stop.is_set)
-    try:
+    with (
+        closing(Server(role, _known(servers))) as server,
+        closing(ServedLane(server, request, stop.is_set)) as lane,
+    ):
+        environment = described([server])
         for snapshot in _stepped([lane]):
             yield Answer(snapshot, environment)
-    finally:
-        lane.close()
 
 
 def described(servers: list[Server]) -> Environment:
@@ -78,9 +78,9 @@ def described(servers: list[Server]) -> Environment:
     is_one = len(set(versions.values())) == 1
     return Environment(
         device="vLLM",
-        processor=NOT_REPORTED,
+        processor=f"processor {NOT_REPORTED}",
         num_threads=None,
-        precision=NOT_REPORTED,
+        precision="as served",
         pair=" & ".join(models),
         versions=(
             (("vllm", next(iter(versions.values()))),)

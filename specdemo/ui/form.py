@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from specdemo.models.catalog import PAIRS, custom_name
 from specdemo.session import ChatTurn, DecodeRequest
+from specdemo.trace import SERVER_DRAFTS, SERVER_PAIR
 
 DEFAULTS = DecodeRequest(prompt="?")
 _SEED_LIMIT = 2**31
@@ -22,6 +23,7 @@ PRECISIONS = {
 # A pair's title is its own word.
 MODELS = {name: pair.title for name, pair in PAIRS.items()}
 CUSTOM = "custom"
+SERVERS = {SERVER_PAIR: "servers"}
 QUANTIZE = {"both": "quantize_both", "target": "quantize_target", "draft": "quantize_draft"}
 DRAFT_SOURCES = {
     "hybrid": "draft_hybrid",
@@ -86,19 +88,23 @@ class Form(NamedTuple):
 
 
 def request_from(form: Form, conversation: tuple[ChatTurn, ...] = ()) -> DecodeRequest:
-    """The request that a form without gaps describes; raises InvalidRequestError."""
+    """The request that a form without gaps describes; raises InvalidRequestError.
+
+    Servers choose their precision and their drafts themselves, whatever the fields say.
+    """
     is_chat = form.mode == "chat"
+    is_served = form.models == SERVER_PAIR
     return DecodeRequest(
         prompt=form.prompt or "",
         is_chat=is_chat,
         system_prompt=(form.system_prompt or "").strip(),
         history=conversation if is_chat else (),
         pair=form.pair,
-        precision=form.precision,
+        precision=DEFAULTS.precision if is_served else form.precision,
         quantize=form.quantize,
         double_quantization=form.double_quantization,
-        strict=form.strict,
-        draft_source=form.draft_source,
+        strict=form.strict and not is_served,
+        draft_source=SERVER_DRAFTS if is_served else form.draft_source,
         draft_length=form.draft_length,
         num_draft_tokens=int(form.num_draft_tokens or 0),
         temperature=float(form.temperature or 0),

@@ -9,7 +9,7 @@ import gradio as gr
 from specdemo.settings import Limits
 from specdemo.ui.comparison import comparison_view
 from specdemo.ui.examples import Application, applications
-from specdemo.ui.form import CUSTOM, DEFAULTS, MODELS, PRECISIONS
+from specdemo.ui.form import CUSTOM, DEFAULTS, MODELS, PRECISIONS, SERVERS
 from specdemo.ui.json_view import json_view
 from specdemo.ui.labels import Labels
 from specdemo.ui.learn_tab import draw_learn_tab
@@ -77,14 +77,20 @@ class Page:
 
 
 def draw_page(
-    recordings: Recordings, *, allow_custom_models: bool, pairs: tuple[str, ...] | None
+    recordings: Recordings,
+    *,
+    allow_custom_models: bool,
+    pairs: tuple[str, ...] | None,
+    has_servers: bool = False,
 ) -> Page:
     """All components, from top to bottom; to be called inside `gr.Blocks`."""
     labels = Labels()
     with gr.Row(elem_id="sd-top"):
         with gr.Column(scale=6, min_width=320):
             labels.adopt(json_view("header"))
-        models = _models(labels, pairs, allow_custom_models=allow_custom_models)
+        models = _models(
+            labels, pairs, allow_custom_models=allow_custom_models, has_servers=has_servers
+        )
         precision, language = _choices_at_the_top(labels)
     pair = _custom_pair(labels, models)
     with gr.Tabs(elem_id="sd-tabs", overflow_behavior="wrap") as tabs:
@@ -152,11 +158,17 @@ def _form(
 
 
 def _models(
-    labels: Labels, pairs: tuple[str, ...] | None, *, allow_custom_models: bool
+    labels: Labels,
+    pairs: tuple[str, ...] | None,
+    *,
+    allow_custom_models: bool,
+    has_servers: bool,
 ) -> gr.Dropdown:
-    choices = {name: title for name, title in MODELS.items() if pairs is None or name in pairs}
-    if allow_custom_models:
-        choices[CUSTOM] = "custom_pair"
+    choices = {
+        **(SERVERS if has_servers else {}),
+        **{name: title for name, title in MODELS.items() if pairs is None or name in pairs},
+        **({CUSTOM: "custom_pair"} if allow_custom_models else {}),
+    }
     return labels.make(
         gr.Dropdown,
         {"label": "models", "choices": choices},

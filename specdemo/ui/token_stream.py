@@ -15,11 +15,13 @@ from specdemo import metrics
 from specdemo.events import FinishReason, JudgedToken, Round
 from specdemo.palette import STATE_STYLES
 from specdemo.proof import Difference
-from specdemo.trace import Environment, LaneSnapshot, Snapshot
+from specdemo.trace import LaneSnapshot, Snapshot
 from specdemo.ui.difference import difference_value
 from specdemo.ui.json_view import encode, json_view
+from specdemo.ui.served import served_notes
 
 _NUMBER_DIGITS = 4
+_UNKNOWN = "◌"
 
 
 class Opening(NamedTuple):
@@ -60,10 +62,15 @@ class LaneLines:
         self._clock = 0.0
         self._carried: tuple[JudgedToken, ...] = ()
         self._is_over = False
+        self._is_told = False
 
     def added(self, snapshot: LaneSnapshot) -> Iterator[str]:
         """New rounds with their times, then new pending tokens, then the end of the run."""
         trace = snapshot.trace
+        if trace.steps and not self._is_told:
+            # A server tells the fates with the end of its answer: the lane is drawn anew.
+            self._is_told, self._num_rounds, self._carried = True, 0, ()
+            yield encode(["again", self._lane])
         if not self._num_rounds and trace.prefill:
             self._clock = trace.prefill.seconds
         unseen = slice(self._num_rounds, None)
@@ -89,8 +96,11 @@ class LaneLines:
 
     def _chips(self, finished: Round, pieces: tuple[str, ...]) -> list[Chip]:
         """One chip per character at least: an unfinished one waits for the token that ends it."""
-        chips = []
+        chips: list[Chip] = []
         for index, (token, piece) in enumerate(zip(finished.judged, pieces, strict=True)):
+            if token.token_id is None:
+                _add_unknown(chips, token, index)
+                continue
             if not token.outcome.is_output:
                 chips.append(Chip(piece, token.outcome.value, index))
                 continue
@@ -103,6 +113,18 @@ class LaneLines:
     def _ending(self, reason: FinishReason, text: str) -> list[object]:
         outcome = self._carried[-1].outcome.value if self._carried else ""
         return ["end", self._lane, reason.value, text, Chip("", outcome, 0, len(self._carried))]
+
+
+def _add_unknown(chips: list[Chip], token: JudgedToken, position: int) -> None:
+    """A token that no one here knows: those of one fate share a box, with their number."""
+    before = chips[-1] if chips else None
+    outcome = token.outcome.value
+    if before and before.text.startswith(_UNKNOWN) and before.outcome == outcome:
+        chips.pop()
+        count = before.num_tokens + 1
+        chips.append(Chip(f"{_UNKNOWN}×{count}", outcome, position, count))
+    else:
+        chips.append(Chip(_UNKNOWN, outcome, position))
 
 
 class StreamLines:
@@ -165,10 +187,13 @@ def _lane_totals(lane: LaneSnapshot) -> dict[str, float | int | None]:
     }
 
 
-def environment_value(environment: Environment) -> str:
-    """What the run was measured on, for the line under the lanes."""
+def environment_value(snapshot: Snapshot) -> str:
+    """What the run was measured on, for the line under the lanes, and what servers tell of it."""
+    environment = snapshot.environment
     return encode(
         {
+            "word": "environment_served" if snapshot.settings.is_served else "environment",
+            "notes": served_notes(snapshot),
             "pair": environment.pair,
             "device": environment.device,
             "processor": environment.processor,

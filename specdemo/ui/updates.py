@@ -67,7 +67,7 @@ def shown_recording(trace_file: TraceFile, language: str, name: str = "") -> Upd
     return Update(
         stream=lines.value,
         charts=charts_value(snapshot, language),
-        environment=environment_value(snapshot.environment),
+        environment=environment_value(snapshot),
         status=status("info", "recording_shown", made),
         conversation=(),
     )
@@ -86,10 +86,14 @@ def finished_update(
     return Update(
         stream=lines.value,
         charts=charts_value(snapshot, language),
-        environment=environment_value(snapshot.environment),
+        environment=environment_value(snapshot),
         status=_closing_status(snapshot),
         is_running=False,
-        chosen_precision=snapshot.environment.precision if request.precision == "auto" else None,
+        chosen_precision=(
+            snapshot.environment.precision
+            if request.precision == "auto" and not request.is_served
+            else None
+        ),
         conversation=turns if request.is_chat and answer else (),
         runs=(_listed(request, snapshot), *runs)[:_MAX_LISTED_RUNS],
     )

@@ -116,6 +116,8 @@ def find(snapshot: Snapshot, place: TokenPlace) -> Judgement | None:
 def sentence(snapshot: Snapshot, found: Judgement, language: str) -> str:
     """What became of the token, and why."""
     spoken, token = words(language), found.token
+    if snapshot.settings.is_served and found.place.lane == "speculative":
+        return spoken["verdict_served"]
     key = f"verdict_{token.outcome.value}"
     if token.outcome is TokenOutcome.UNTESTED and not found.first(TokenOutcome.REJECTED):
         key = "verdict_untested_end"

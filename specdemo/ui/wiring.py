@@ -40,16 +40,22 @@ def build_page(
     allow_custom_models: bool = False,
     pairs: tuple[str, ...] | None = None,
     measuring_seconds: float | None = None,
+    has_servers: bool = False,
 ) -> gr.Blocks:
     """The whole page on a session, ready to be launched; it opens with the first recording.
 
-    The last three are those of `Settings`.
+    The last four are those of `Settings`.
     """
     handlers = Handlers(session, recordings)
     measuring = MeasuringHandlers(session, handlers.visitors, measuring_seconds)
     proving = ProofHandlers(session, handlers.visitors, measuring_seconds)
     with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
-        page = draw_page(recordings, allow_custom_models=allow_custom_models, pairs=pairs)
+        page = draw_page(
+            recordings,
+            allow_custom_models=allow_custom_models,
+            pairs=pairs,
+            has_servers=has_servers,
+        )
         _wire_words(page, handlers, measuring, blocks)
         _wire_form(page)
         turns = Turns(blocks)

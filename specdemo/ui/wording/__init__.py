@@ -17,6 +17,7 @@ from specdemo.ui.wording import (
     models,
     page,
     proof,
+    servers,
     verdict,
     why,
 )
@@ -27,6 +28,7 @@ DEFAULT_LANGUAGE: Final = "en"
 _ROWS: Final = {
     **page.ROWS,
     **models.ROWS,
+    **servers.ROWS,
     **verdict.ROWS,
     **charts.ROWS,
     **why.ROWS,

@@ -68,6 +68,7 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "bench_speedup": ("speedup (quartiles)", "accelerazione (quartili)"),
     "bench_fresh": ("where under 20 % repeats", "dove si ripete meno del 20 %"),
     "bench_tau": ("τ", "τ"),
+    "bench_drafted_tau": ("τ of drafted passes only", "τ delle sole passate con bozza"),
     "bench_alpha": ("accepted ÷ tested", "accettati ÷ giudicati"),
     "bench_drafted": ("accepted ÷ drafted", "accettati ÷ proposti"),
     "bench_repeated": ("repeated", "ripetuto"),
