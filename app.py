@@ -29,7 +29,7 @@ demo = build_page(
     allow_custom_models=settings.allow_custom_models,
     pairs=settings.pairs,
     measuring_seconds=settings.measuring_seconds,
-    has_servers=settings.servers is not None,
+    has_servers=settings.servers.are_known,
 )
 
 if __name__ == "__main__":

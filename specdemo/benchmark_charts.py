@@ -136,9 +136,7 @@ def latencies_figure(bars: Sequence[Bar], words: Mapping[str, str]) -> go.Figure
     return _figure(traces, _amounts(totals, " s") | {"barmode": "stack", "showlegend": True})
 
 
-def held_figure(
-    held: Sequence[tuple[Bar, MemorySample]], words: Mapping[str, str]
-) -> go.Figure:
+def held_figure(held: Sequence[tuple[Bar, MemorySample]], words: Mapping[str, str]) -> go.Figure:
     """Weights and caches that each method held."""
     traces = []
     bars = [bar for bar, _ in held]

@@ -31,11 +31,16 @@ class Servers:
     share a device, so they may run at the same time.
     """
 
-    normal_url: str
-    speculative_url: str
+    normal_url: str = ""
+    speculative_url: str = ""
     key: str | None = field(default=None, repr=False)
     model: str | None = None
     are_apart: bool = False
+
+    @property
+    def are_known(self) -> bool:
+        """Whether both addresses are given."""
+        return bool(self.normal_url and self.speculative_url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ class Settings:
     allow_custom_models: bool
     pairs: tuple[str, ...] | None = None
     measuring_seconds: float | None = None
-    servers: Servers | None = None
+    servers: Servers = Servers()
     limits: Limits = Limits()
 
 
@@ -75,19 +80,14 @@ def read_settings(environ: dict[str, str] | None = None) -> Settings:
         measuring_seconds=None if is_private else SHARED_MEASURING_SECONDS,
         allow_custom_models=_is_on(allowed) if allowed else is_private,
         # A Space is anybody's: it drives nobody's servers.
-        servers=None if "SPACE_ID" in env else _servers(env),
+        servers=Servers() if "SPACE_ID" in env else _servers(env),
     )
 
 
-def _servers(env: dict[str, str]) -> Servers | None:
-    normal, speculative = (
-        env.get(f"SPECDEMO_VLLM_{role}_URL", "") for role in ("NORMAL", "SPECULATIVE")
-    )
-    if not normal or not speculative:
-        return None
+def _servers(env: dict[str, str]) -> Servers:
     return Servers(
-        normal,
-        speculative,
+        env.get("SPECDEMO_VLLM_NORMAL_URL", ""),
+        env.get("SPECDEMO_VLLM_SPECULATIVE_URL", ""),
         key=env.get("SPECDEMO_VLLM_API_KEY") or None,
         model=env.get("SPECDEMO_VLLM_MODEL") or None,
         are_apart=_is_on(env.get("SPECDEMO_VLLM_APART", "")),

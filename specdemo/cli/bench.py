@@ -23,11 +23,11 @@ from specdemo.benchmark.report import environment_text, html_report, tables_of
 from specdemo.benchmark.results import write_text
 from specdemo.benchmark.tables import as_csv
 from specdemo.cli.console import INTERRUPTED, add_command, interruptible, print_json, say
+from specdemo.cli.engine import add_engine, on_servers, settings_from
 from specdemo.plain import environment_json
 from specdemo.report import markdown
 from specdemo.session import DecodeSession
 from specdemo.session.request import DEVICES, DRAFT_SOURCES, PRECISION_NAMES
-from specdemo.settings import read_settings
 from specdemo.ui.wording import words
 
 _EXAMPLE = """  python -m specdemo bench --suite tutorial --html report.html
@@ -45,6 +45,7 @@ def add_to(commands: Any) -> None:
         "--suite", default="tutorial", metavar="SUITE",
         help="tutorial, spec-bench, or a text or JSONL file of prompts",
     )  # fmt: skip
+    add_engine(bench)
     bench.add_argument("--pair", default=default["pair"], metavar="NAME")
     bench.add_argument("--device", choices=DEVICES, default=default["device"])
     lists = (
@@ -76,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
     results = begin(plan, output)
     if results.rows:
         say(f"{output} holds {len(results.rows)} of {plan.num_runs} runs; continuing.")
-    session = DecodeSession(read_settings())
+    session = DecodeSession(settings_from(options))
     with interruptible() as stop:
         for progress in recorded(run_benchmark(session, results, stop), output):
             results = progress.results
@@ -90,6 +91,10 @@ def plan_from(options: argparse.Namespace) -> BenchmarkPlan:
     """The plan that the options describe; raises `InvalidRequestError`."""
     names = [field.name for field in fields(BenchmarkPlan) if field.name != "suite"]
     given = {name: getattr(options, name) for name in names}
+    if options.engine == "vllm":
+        asked = on_servers(options)
+        given |= {"pair": asked["pair"], "precisions": [asked["precision"]],
+                  "draft_sources": [asked["draft_source"]]}  # fmt: skip
     lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
     return BenchmarkPlan(suite=suite(options.suite), **{**given, **lists})
 

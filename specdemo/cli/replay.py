@@ -55,6 +55,6 @@ def serve(name: str, trace_file: TraceFile) -> None:
         DecodeSession(settings),
         {name: lambda: trace_file, **bundled_recordings()},
         allow_custom_models=settings.allow_custom_models,
-        has_servers=settings.servers is not None,
+        has_servers=settings.servers.are_known,
     )
     launch(page, settings, inbrowser=True)

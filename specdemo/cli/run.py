@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from specdemo.charts.all import lanes_of
+from specdemo.charts.memory import memory_text
 from specdemo.cli.console import (
     INTERRUPTED,
     add_command,
@@ -15,6 +18,8 @@ from specdemo.cli.console import (
     print_json,
     say,
 )
+from specdemo.cli.engine import add_engine, on_servers, settings_from
+from specdemo.errors import ServerError, SpecdemoError
 from specdemo.events import JudgedToken, TokenOutcome
 from specdemo.metrics import RunMetrics, compare, run_metrics
 from specdemo.plain import snapshot_json
@@ -26,10 +31,13 @@ from specdemo.session.request import (
     PRECISION_NAMES,
     QUANTIZE_CHOICES,
 )
-from specdemo.settings import read_settings
 from specdemo.trace import LaneSnapshot, Snapshot
+from specdemo.ui.served import served_sentences
+from specdemo.ui.wording import words
 
-_EXAMPLE = """  python -m specdemo run --prompt "Explain photosynthesis." --max-new-tokens 100"""
+_EXAMPLE = """  python -m specdemo run --prompt "Explain photosynthesis." --max-new-tokens 100
+  python -m specdemo run --engine vllm --normal-url http://127.0.0.1:8001 \\
+      --speculative-url http://127.0.0.1:8002 --prompt "Explain photosynthesis.\""""
 
 # Terminal colours that go with marks, so that neither carries the meaning alone.
 _STYLES = {
@@ -48,6 +56,7 @@ def add_to(commands: Any) -> None:
     run = add_command(commands, "run", summary, _EXAMPLE, execute)
     defaults = {field.name: field.default for field in fields(DecodeRequest)}
     run.add_argument("--prompt", required=True)
+    add_engine(run)
     run.add_argument("--draft-source", choices=DRAFT_SOURCES)
     run.add_argument("--draft-length", choices=DRAFT_LENGTHS)
     run.add_argument("--num-draft-tokens", type=int, metavar="N")
@@ -83,13 +92,14 @@ def request_from(options: argparse.Namespace) -> DecodeRequest:
     """The request that the options describe; raises `InvalidRequestError`."""
     known = {field.name for field in fields(DecodeRequest)}
     given = {name: value for name, value in vars(options).items() if name in known}
-    return DecodeRequest(**given, is_chat=not options.completion, order="one_after_another")
+    given |= {"is_chat": not options.completion, "order": "one_after_another"}
+    return DecodeRequest(**{**given, **on_servers(options)})
 
 
 def execute(options: argparse.Namespace) -> int:
     """Both runs to their end, or to the first Ctrl-C; what was measured is printed all the same."""
     request = request_from(options)
-    session = DecodeSession(read_settings())
+    session = DecodeSession(settings_from(options))
     snapshot: Snapshot | None = None
     for stage in session.load(
         request.pair,
@@ -99,16 +109,21 @@ def execute(options: argparse.Namespace) -> int:
         request.double_quantization,
     ):
         say(stage)
+    failure: SpecdemoError | None = None
     with interruptible() as stop:
-        for snapshot in session.run(request, stop):  # noqa: B007 - the last one is wanted
-            pass
-        if snapshot is None:
-            return INTERRUPTED
-        if options.json:
-            print_json(snapshot_json(snapshot))
-        else:
-            print(as_text(snapshot, is_terminal=sys.stdout.isatty()))
-        return INTERRUPTED if stop.is_set() else 0
+        try:
+            for snapshot in session.run(request, stop):  # noqa: B007 - the last one is wanted
+                pass
+        except ServerError as error:
+            failure = error  # what had arrived is told all the same
+        if snapshot is not None:
+            if options.json:
+                print_json(snapshot_json(snapshot))
+            else:
+                print(as_text(snapshot, is_terminal=sys.stdout.isatty()))
+    if failure is not None:
+        raise failure
+    return INTERRUPTED if snapshot is None or stop.is_set() else 0
 
 
 def coloured(lane: LaneSnapshot, *, is_terminal: bool) -> str:
@@ -116,7 +131,7 @@ def coloured(lane: LaneSnapshot, *, is_terminal: bool) -> str:
     parts = [
         styled(token, piece, is_terminal=is_terminal)
         for finished, pieces in zip(lane.trace.rounds, lane.pieces)
-        for token, piece in zip(finished.judged, pieces)
+        for token, piece in unknown(finished.judged, pieces)
     ]
     return "".join(parts)
 
@@ -130,6 +145,18 @@ def styled(token: JudgedToken, piece: str, *, is_terminal: bool) -> str:
     if is_terminal:
         return f"{colour}{shown}{_RESET}"
     return f"[{before}{shown}{after}]" if not token.outcome.is_output else shown
+
+
+def unknown(judged: Sequence[JudgedToken], pieces: Sequence[str]) -> list[tuple[JudgedToken, str]]:
+    """Tokens with their pieces; drafts that no one here knows are a mark with their number."""
+    shown: list[tuple[JudgedToken, str]] = []
+    for token, piece in zip(judged, pieces):
+        if token.token_id is not None or token.outcome.is_output:
+            shown.append((token, piece))
+        elif not shown or shown[-1][0] != token:
+            count = sum(other == token for other in judged)
+            shown.append((token, "◌" if count == 1 else f"◌×{count}"))
+    return shown
 
 
 def as_text(snapshot: Snapshot, *, is_terminal: bool) -> str:
@@ -157,8 +184,9 @@ def as_text(snapshot: Snapshot, *, is_terminal: bool) -> str:
             else []
         ),
         f"acceptance rate {number(speculative.acceptance_rate, '.0%')} · tokens per target pass "
-        f"{number(speculative.mean_acceptance_length, '.2f')} · overhead "
-        f"{number(speculative.overhead_rate, '.1%')}",
+        f"{number(speculative.mean_acceptance_length, '.2f')} (of passes with a draft "
+        f"{number(speculative.drafted_mean_acceptance_length, '.2f')}) · "
+        f"overhead {number(speculative.overhead_rate, '.1%')}",
     ]
     if snapshot.best_normal:
         best = snapshot.best_normal
@@ -166,10 +194,12 @@ def as_text(snapshot: Snapshot, *, is_terminal: bool) -> str:
             f"best normal decoding here: {best.precision}, {best.tokens_per_second:.1f} tokens/s · "
             f"speedup over it {number(comparison.speedup_over_best_normal, '.2f')}×"
         )
+    threads = [] if environment.num_threads is None else [f"{environment.num_threads} threads"]
     lines.append(
-        f"{environment.processor} · {environment.device} · {environment.num_threads} threads · "
-        f"{environment.precision}"
+        " · ".join([environment.processor, environment.device, *threads, environment.precision])
     )
+    if snapshot.settings.is_served:
+        lines += [memory_text(lanes_of(snapshot), words("en")), *served_sentences(snapshot, "en")]
     return "\n".join(lines)
 
 

@@ -27,7 +27,7 @@ _WARM_UP = DecodeRequest(
 )
 
 
-def check_servers(servers: Servers | None) -> Iterator[str]:
+def check_servers(servers: Servers) -> Iterator[str]:
     """Ask both servers who they are, and for a few words: no measured run pays a first-time cost.
 
     A sentence for each; raises a `SpecdemoError` if one cannot be raced.
@@ -41,7 +41,7 @@ def check_servers(servers: Servers | None) -> Iterator[str]:
                 pass
 
 
-def served_race(servers: Servers | None, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
+def served_race(servers: Servers, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
     """Both answers to their end, a snapshot for each part that arrives; raises `ServerError`."""
     known = _known(servers)
     with ExitStack() as open_ones:
@@ -57,9 +57,7 @@ def served_race(servers: Servers | None, request: DecodeRequest, stop: Event) ->
                 yield Snapshot(normal.snapshot, speculative.snapshot, environment, request)
 
 
-def served_answers(
-    servers: Servers | None, request: DecodeRequest, stop: Event
-) -> Iterator[Answer]:
+def served_answers(servers: Servers, request: DecodeRequest, stop: Event) -> Iterator[Answer]:
     """One server's answer; draft source `none` asks the normal one."""
     role = Role.NORMAL if request.draft_source == "none" else Role.SPECULATIVE
     with (
@@ -100,8 +98,8 @@ def _stepped(lanes: list[ServedLane]) -> Iterator[LaneSnapshot]:
                 yield lane.snapshot
 
 
-def _known(servers: Servers | None) -> Servers:
-    if servers is None:
+def _known(servers: Servers) -> Servers:
+    if not servers.are_known:
         raise InvalidRequestError(
             "No servers are known here; set SPECDEMO_VLLM_NORMAL_URL and "
             "SPECDEMO_VLLM_SPECULATIVE_URL, or give --normal-url and --speculative-url."

@@ -77,20 +77,14 @@ class Page:
 
 
 def draw_page(
-    recordings: Recordings,
-    *,
-    allow_custom_models: bool,
-    pairs: tuple[str, ...] | None,
-    has_servers: bool = False,
+    recordings: Recordings, pairs: tuple[str, ...] | None, *, has_custom: bool, has_servers: bool
 ) -> Page:
     """All components, from top to bottom; to be called inside `gr.Blocks`."""
     labels = Labels()
     with gr.Row(elem_id="sd-top"):
         with gr.Column(scale=6, min_width=320):
             labels.adopt(json_view("header"))
-        models = _models(
-            labels, pairs, allow_custom_models=allow_custom_models, has_servers=has_servers
-        )
+        models = _models(labels, pairs, has_custom=has_custom, has_servers=has_servers)
         precision, language = _choices_at_the_top(labels)
     pair = _custom_pair(labels, models)
     with gr.Tabs(elem_id="sd-tabs", overflow_behavior="wrap") as tabs:
@@ -158,16 +152,12 @@ def _form(
 
 
 def _models(
-    labels: Labels,
-    pairs: tuple[str, ...] | None,
-    *,
-    allow_custom_models: bool,
-    has_servers: bool,
+    labels: Labels, pairs: tuple[str, ...] | None, *, has_custom: bool, has_servers: bool
 ) -> gr.Dropdown:
     choices = {
         **(SERVERS if has_servers else {}),
         **{name: title for name, title in MODELS.items() if pairs is None or name in pairs},
-        **({CUSTOM: "custom_pair"} if allow_custom_models else {}),
+        **({CUSTOM: "custom_pair"} if has_custom else {}),
     }
     return labels.make(
         gr.Dropdown,

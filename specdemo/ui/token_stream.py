@@ -98,7 +98,7 @@ class LaneLines:
         """One chip per character at least: an unfinished one waits for the token that ends it."""
         chips: list[Chip] = []
         for index, (token, piece) in enumerate(zip(finished.judged, pieces, strict=True)):
-            if token.token_id is None:
+            if token.token_id is None and not token.outcome.is_output:
                 _add_unknown(chips, token, index)
                 continue
             if not token.outcome.is_output:

@@ -51,10 +51,7 @@ def build_page(
     proving = ProofHandlers(session, handlers.visitors, measuring_seconds)
     with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
         page = draw_page(
-            recordings,
-            allow_custom_models=allow_custom_models,
-            pairs=pairs,
-            has_servers=has_servers,
+            recordings, pairs, has_custom=allow_custom_models, has_servers=has_servers
         )
         _wire_words(page, handlers, measuring, blocks)
         _wire_form(page)

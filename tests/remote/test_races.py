@@ -27,7 +27,7 @@ def asked(**changes: object) -> DecodeRequest:
     return DecodeRequest(**{**options, **changes})  # type: ignore[arg-type]
 
 
-def session(servers: Servers | None) -> DecodeSession:
+def session(servers: Servers) -> DecodeSession:
     return DecodeSession(replace(read_settings({}), servers=servers))
 
 
@@ -302,7 +302,7 @@ def test_exchanged_addresses_are_noticed() -> None:
 
 def test_without_addresses_the_sentence_says_where_they_go() -> None:
     with pytest.raises(InvalidRequestError, match="SPECDEMO_VLLM_NORMAL_URL"):
-        next(session(None).run(asked(), Event()))
+        next(session(Servers()).run(asked(), Event()))
 
 
 def test_what_needs_the_models_says_so() -> None:
