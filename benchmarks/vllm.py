@@ -120,7 +120,7 @@ def served(
         options.python, options.models / "target", options.models / "draft", method=kind,
         dtype=dtype, num_draft_tokens=NUM_DRAFT_TOKENS,
     )  # fmt: skip
-    with serving(server, Path(f"vllm-{kind}.log")) as url:
+    with serving(server, options.models / f"vllm-{kind}.log") as url:
         session = DecodeSession(replace(settings, servers=Servers(url, url)))
         changes = {
             "pair": SERVER_PAIR,
@@ -134,7 +134,10 @@ def served(
 def exactness_table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Answers beside our normal ones, and the drafts that each method kept."""
     base = {row["prompt"]: row["token_ids"] for row in rows if row["method"] == "ours normal"}
-    yield "| float32, greedy | same as ours | drafted | kept | kept ÷ drafted | τ | τ of drafted passes only |"
+    yield (
+        "| float32, greedy | same as ours | drafted | kept | kept ÷ drafted | τ | "
+        "τ of drafted passes only |"
+    )
     yield "|---|---|---|---|---|---|---|"
     for method, own in by_method(rows):
         same = sum(row["token_ids"] == base.get(row["prompt"]) for row in own)

@@ -1,7 +1,6 @@
 """Starts a vLLM server on this machine's processor, waits until it answers, ends it by its id.
 
-    python benchmarks/vllm_servers.py --python VENV/bin/python --target FOLDER --method draft_model \
-        --draft FOLDER
+    python benchmarks/vllm_servers.py --python VENV/bin/python --target FOLDER
 
 serves until Ctrl-C; `vllm.py` uses `serving`. The environment is described in README.md here, the
 folders are written by `scripts/export_for_servers.py`.
@@ -17,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ class Served:
             str(self.python), "-m", "vllm.entrypoints.cli.main", "serve", str(self.target),
             "--served-model-name", "smol", "--host", HOST, "--port", str(self.port),
             "--dtype", self.dtype, "--max-model-len", "2048", "--max-num-seqs", "2",
-            "--enforce-eager", "--enable-per-request-metrics",
+            "--enforce-eager", "--no-enable-prefix-caching", "--enable-per-request-metrics",
             *(["--api-key", self.key] if self.key else []),
             *(["--speculative-config", json.dumps(config)] if config else []),
             *(["--per-request-spec-decode-metrics", "detailed"] if config else []),
@@ -147,10 +146,8 @@ def main() -> None:
     log = options.pop("log")
     with serving(Served(**options), log) as url:
         print(f"{url} answers; Ctrl-C ends it.", file=sys.stderr)
-        try:
+        with suppress(KeyboardInterrupt):
             signal.pause()
-        except KeyboardInterrupt:
-            pass
 
 
 if __name__ == "__main__":

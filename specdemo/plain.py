@@ -42,6 +42,7 @@ def lane_json(lane: LaneSnapshot) -> dict[str, Any]:
         "text": lane.text,
         "token_ids": list(lane.trace.token_ids),
         **asdict(run_metrics(lane.trace)),
+        **({"server": asdict(lane.server)} if lane.server else {}),
     }
 
 

@@ -166,8 +166,8 @@ def _our_figures(normal: MethodSummary, method: MethodSummary) -> tuple[float | 
         method.latency_seconds,
         normal.tokens_per_second,
         method.tokens_per_second,
-        normal.memory and normal.memory.total_bytes / _MEGABYTE,
-        method.memory and method.memory.total_bytes / _MEGABYTE,
+        normal.memory.total_bytes / _MEGABYTE if normal.memory else None,
+        method.memory.total_bytes / _MEGABYTE if method.memory else None,
     )
 
 

@@ -40,15 +40,15 @@ def time_chart(lanes: Lanes, words: Words) -> Chart:
 def time_figure(lanes: Lanes, words: Words) -> go.Figure:
     """Two stacked bars for the whole run, two for the mean round."""
     names = [words[f"lane_{lane}"] for lane in lanes]
+    is_served = any("waited" in _kinds(lane.trace) for lane in lanes.values())
+    kinds = ("prefill", "waited") if is_served else _KINDS[:-1]
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {"barmode": "stack", "annotations": [], "margin": MARGIN | {"t": 4}}
     for index, (title, table) in enumerate(_parts(lanes, words)):
         axes = {"xaxis": numbered("x", index), "yaxis": numbered("y", index)}
-        for kind in _KINDS:
-            values = [row[kind] for row in table]
-            bar = _bar(kind, names, values, words)
-            is_listed = index == 0 and (kind != "waited" or any(values))
-            traces.append(bar | axes | {"showlegend": is_listed})
+        for kind in kinds:
+            bar = _bar(kind, names, [row[kind] for row in table], words)
+            traces.append(bar | axes | {"showlegend": index == 0})
         ends = [_total(row) for row in table]
         traces.append(end_labels(names, ends, "%{x:.3~r}") | axes)
         longest = max((end for end in ends if end), default=1.0)

@@ -25,9 +25,7 @@ def add_engine(command: argparse.ArgumentParser) -> None:
     group.add_argument("--engine", choices=ENGINES, default=ENGINES[0])
     group.add_argument("--normal-url", metavar="URL", help="the server that decodes normally")
     group.add_argument("--speculative-url", metavar="URL", help="the server that drafts")
-    group.add_argument(
-        "--model", metavar="NAME", help="what to ask for; the first served unless set"
-    )
+    group.add_argument("--model", metavar="NAME", help="to ask for; the first served unless set")
     group.add_argument(
         "--separate-devices",
         action="store_true",

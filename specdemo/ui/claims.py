@@ -77,7 +77,7 @@ def memory(snapshot: Snapshot, language: str) -> str:
     """The bytes of the weights as they lay in memory, and in which precision."""
     samples = snapshot.speculative.memory
     if not samples:
-        return words(language)["not_measured"]
+        return _no_memory(snapshot, language)
     return words(language)["claim_own_memory"].format(
         target=_megabytes(samples[-1].target_weights_bytes, language),
         precision=snapshot.environment.precision,
@@ -100,7 +100,7 @@ def computation(snapshot: Snapshot, language: str) -> str:
 def extra(snapshot: Snapshot, language: str) -> str:
     """What the draft adds in memory."""
     if not snapshot.speculative.memory:
-        return words(language)["not_measured"]
+        return _no_memory(snapshot, language)
     last = snapshot.speculative.memory[-1]
     added = last.draft_weights_bytes + last.draft_cache_bytes
     alone = last.total_bytes - added
@@ -109,6 +109,11 @@ def extra(snapshot: Snapshot, language: str) -> str:
         cache=_megabytes(last.draft_cache_bytes, language),
         share=percent(added / alone, language) if alone else "–",
     )
+
+
+def _no_memory(snapshot: Snapshot, language: str) -> str:
+    is_served = snapshot.speculative.server is not None
+    return words(language)["not_reported" if is_served else "not_measured"]
 
 
 def tuning(snapshot: Snapshot, language: str) -> str:

@@ -13,14 +13,14 @@ class Note(NamedTuple):
     """A sentence by the key of its words, and what fills it in."""
 
     word: str
-    values: dict[str, str] = {}
+    values: dict[str, str]
 
 
 def served_notes(snapshot: Snapshot) -> list[Note]:
     """Whose clock it is, what is known of the drafts, the servers' own times; nothing of others."""
     if not snapshot.settings.is_served:
         return []
-    return [Note("served_clock"), *_fates(snapshot.speculative.server), *_times(snapshot)]
+    return [Note("served_clock", {}), *_fates(snapshot.speculative.server), *_times(snapshot)]
 
 
 def served_sentences(snapshot: Snapshot, language: str) -> list[str]:
@@ -32,9 +32,9 @@ def served_sentences(snapshot: Snapshot, language: str) -> list[str]:
 def _fates(report: ServerReport | None) -> Iterator[Note]:
     if report is None:
         return
-    yield Note(f"served_{report.fates.value}")
+    yield Note(f"served_{report.fates.value}", {})
     if report.counters_agree is not None:
-        yield Note(f"served_counters_{'agree' if report.counters_agree else 'differ'}")
+        yield Note(f"served_counters_{'agree' if report.counters_agree else 'differ'}", {})
 
 
 def _times(snapshot: Snapshot) -> Iterator[Note]:

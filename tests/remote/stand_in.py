@@ -52,13 +52,15 @@ class Behaviour:
     """Which recording a server replays, and what goes wrong with it.
 
     `fails_with` is a status, its body and its headers; `break_after` ends the connection behind so
-    many lines; the answer's lines before `hold_before` are sent, the others wait for `released`.
+    many lines, from a request on; the lines before `hold_before` are sent, the others wait for
+    `released`.
     """
 
     recording: str = "plain-chat"
     key: str | None = None
     fails_with: tuple[int, str, dict[str, str]] | None = None
     break_after: int | None = None
+    breaks_from_request: int = 1
     replaced: dict[int, str] = field(default_factory=dict)
     hold_before: int | None = None
     released: Event = field(default_factory=Event)
@@ -151,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("connection", "close")
-        if its.break_after is not None:
+        if self._break_after() is not None:
             self.send_header("content-length", "1000000")  # so the end is no end
         self.end_headers()
         self.close_connection = True
@@ -164,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self) -> None:
         its = self.behaviour
         for index, line in enumerate(lines_of(its.recording)):
-            if index == its.break_after:
+            if index == self._break_after():
                 return
             if index == its.hold_before:
                 while not its.released.wait(0.01):
@@ -175,6 +177,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._write(f"data: {json.dumps(content)}")
             else:
                 self._write(its.replaced.get(index, line))
+
+    def _break_after(self) -> int | None:
+        its = self.behaviour
+        return its.break_after if len(its.asked) >= its.breaks_from_request else None
 
     def _write(self, line: str) -> None:
         self.wfile.write(f"{line}\n\n".encode())
