@@ -9,7 +9,7 @@ environment that README.md here describes. Servers are started one at a time and
 
 Exactness: greedy float32 answers of vLLM (plain, n-gram, draft model) and of our two lanes, token
 for token, and how many drafts each kept. Speed: bfloat16, vLLM's plain and draft model, then ours.
-`--only` runs some of the methods; results are added to vllm.json beside this file.
+`--only` runs some of the methods; rows are kept in vllm-PART.json beside this file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from specdemo.session.environment import processor_name
 from specdemo.settings import Servers, Settings, read_settings
 from specdemo.trace import SERVER_DRAFTS, SERVER_PAIR
 
-RESULTS = Path(__file__).with_suffix(".json")
 NUM_DRAFT_TOKENS = 4
 PARTS = {"exactness": ("float32", 64), "speed": ("bfloat16", 64)}
 SERVER_METHODS = {"vllm plain": "plain", "vllm n-gram": "ngram", "vllm draft": "draft_model"}
@@ -118,7 +117,7 @@ def served(
     kind = SERVER_METHODS[method]
     server = Served(
         options.python, options.models / "target", options.models / "draft", method=kind,
-        dtype=dtype, num_draft_tokens=NUM_DRAFT_TOKENS,
+        dtype=dtype, num_draft_tokens=NUM_DRAFT_TOKENS, port=options.port,
     )  # fmt: skip
     with serving(server, options.models / f"vllm-{kind}.log") as url:
         session = DecodeSession(replace(settings, servers=Servers(url, url)))
@@ -135,17 +134,17 @@ def exactness_table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Answers beside our normal ones, and the drafts that each method kept."""
     base = {row["prompt"]: row["token_ids"] for row in rows if row["method"] == "ours normal"}
     yield (
-        "| float32, greedy | same as ours | drafted | kept | kept ÷ drafted | τ | "
+        "| float32, greedy | same as ours | drafted | kept | kept ÷ drafted | "
         "τ of drafted passes only |"
     )
-    yield "|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|"
     for method, own in by_method(rows):
         same = sum(row["token_ids"] == base.get(row["prompt"]) for row in own)
         drafted, kept = totals(own)
         drafted_tau = [row["drafted_tau"] for row in own if row["drafted_tau"]]
         yield (
             f"| {method} | {same}/{len(own)} | {drafted or '–'} | {kept if drafted else '–'} | "
-            f"{share(own)} | {mean(row['tau'] for row in own)} | {mean(drafted_tau)} |"
+            f"{share(own)} | {mean(drafted_tau)} |"
         )
 
 
@@ -161,7 +160,7 @@ def speed_table(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield (
             f"| {method} | {median(row['tokens_per_second'] for row in own):.1f} | "
             f"{median(row['first_token_seconds'] for row in own):.3f} | "
-            f"{median(ratios):.2f} | {mean(row['tau'] for row in own)} |"
+            f"{median(ratios):.2f} | {mean(row['tau'] for row in own if row['tau'])} |"
         )
 
 
@@ -195,6 +194,11 @@ def share(rows: list[dict[str, Any]]) -> str:
     return f"{rate:.3f} ± {math.sqrt(spread) / drafted:.3f}"
 
 
+def results_file(part: str) -> Path:
+    """Where a part's rows are kept."""
+    return Path(__file__).with_name(f"vllm-{part}.json")
+
+
 def mean(values: Any) -> str:
     """The mean, if there is anything to average."""
     known = list(values)
@@ -211,21 +215,20 @@ def main() -> None:
     parser.add_argument("--part", choices=tuple(PARTS))
     parser.add_argument("--prompts", type=int, default=8)
     parser.add_argument("--only", nargs="+", metavar="METHOD")
+    parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
-    kept: dict[str, list[dict[str, Any]]] = (
-        json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    )
     if not options.report:
+        path = results_file(options.part)
+        rows = json.loads(path.read_text()) if path.exists() else []
         for row in measured(options):
-            rows = kept.setdefault(options.part, [])
             key = (row["method"], row["prompt"])
-            rows[:] = [old for old in rows if (old["method"], old["prompt"]) != key] + [row]
-            RESULTS.write_text(json.dumps(kept, ensure_ascii=False))
+            rows = [old for old in rows if (old["method"], old["prompt"]) != key] + [row]
+            path.write_text(json.dumps(rows, ensure_ascii=False))
     print(f"{processor_name()}, Python {platform.python_version()}")
     for part, table in (("exactness", exactness_table), ("speed", speed_table)):
-        if part in kept:
-            print("\n".join(["", *table(kept[part])]))
+        if results_file(part).exists():
+            print("\n".join(["", *table(json.loads(results_file(part).read_text()))]))
 
 
 if __name__ == "__main__":

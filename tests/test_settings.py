@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from specdemo.settings import read_settings
+from specdemo.settings import Servers, read_settings
 
 
 def test_defaults_need_no_variable() -> None:
@@ -60,3 +60,19 @@ def test_strangers_run_the_bundled_or_the_configured_pairs_and_measure_for_ten_m
 ) -> None:
     settings = read_settings(environ)
     assert (settings.pairs, settings.measuring_seconds) == (pairs, seconds)
+
+
+def test_servers_are_read_and_a_space_has_none() -> None:
+    environ = {
+        "SPECDEMO_VLLM_NORMAL_URL": "http://a",
+        "SPECDEMO_VLLM_SPECULATIVE_URL": "http://b",
+        "SPECDEMO_VLLM_API_KEY": "s3cret",
+        "SPECDEMO_VLLM_MODEL": "m",
+        "SPECDEMO_VLLM_APART": "1",
+    }
+    servers = read_settings(environ).servers
+    assert servers == Servers("http://a", "http://b", "s3cret", "m", are_apart=True)
+    assert servers.are_known
+    assert "s3cret" not in repr(read_settings(environ))
+    assert not read_settings({**environ, "SPACE_ID": "someone/space"}).servers.are_known
+    assert not read_settings({"SPECDEMO_VLLM_NORMAL_URL": "http://a"}).servers.are_known

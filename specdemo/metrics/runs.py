@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from specdemo.events import FinishReason, added
+from specdemo.events import FinishReason, TokenOutcome, added
 from specdemo.trace import LaneSnapshot, RunTrace, Snapshot
 
 
@@ -88,6 +88,21 @@ def drafted_mean_acceptance_length(trace: RunTrace) -> float | None:
     return None if extra is None else 1 + extra
 
 
+def num_passes(trace: RunTrace) -> int | None:
+    """How many target passes wrote the answer so far; `None` where a server's are not known.
+
+    A server's rounds are the parts in which its answer arrived, until it tells what they were.
+    """
+    if trace.prefill is None or trace.prefill.waited_seconds is None:
+        return len(trace.rounds)
+    if trace.steps is None:
+        return None
+    if not trace.steps.drafted:
+        return len(trace.output_tokens)
+    is_told = any(token.outcome is not TokenOutcome.NORMAL for token in trace.output_tokens)
+    return len(trace.rounds) if is_told else None
+
+
 def run_metrics(trace: RunTrace) -> RunMetrics:
     """The numbers of one run, finished or not."""
     rounds = trace.rounds
@@ -104,7 +119,7 @@ def run_metrics(trace: RunTrace) -> RunMetrics:
         tokens_per_second=ratio(num_output_tokens, trace.seconds),
         acceptance_rate=ratio(num_accepted_tokens, num_tested_tokens),
         draft_acceptance_rate=ratio(num_accepted_tokens, num_draft_tokens),
-        mean_acceptance_length=ratio(num_output_tokens, len(rounds)),
+        mean_acceptance_length=ratio(num_output_tokens, num_passes(trace) or 0),
         num_draft_tokens=num_draft_tokens,
         num_tested_tokens=num_tested_tokens,
         num_accepted_tokens=num_accepted_tokens,

@@ -14,6 +14,7 @@ from specdemo.events import (
     FinishReason,
     PrefillFinished,
     RoundVerified,
+    ServerSteps,
 )
 from specdemo.remote.counters import Counters, agree
 from specdemo.remote.fates import placed
@@ -128,7 +129,9 @@ class ServedLane:
             raise self._server.failures.broken_off(len(self.trace.output_tokens))
         self.close()
         told = self._told or Told()
-        fates = self._judge(told) if self._server.role is Role.SPECULATIVE else Fates.NO_DRAFTS
+        if self._server.role is Role.NORMAL:
+            told = replace(told, steps=ServerSteps((), ()))
+        fates = self._judge(told)
         after = self._server.counters()
         report = ServerReport(
             fates=fates,

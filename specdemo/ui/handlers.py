@@ -32,6 +32,7 @@ from specdemo.ui.updates import (
     ListedRun,
     Update,
     broken_off,
+    drawn_to_its_end,
     finished_update,
     measuring_status,
     opening_of,
@@ -258,7 +259,7 @@ class Handlers:
         snapshot: Snapshot | None = None
         started = self._clock()
         with closing(self._session.run(request, visitor.stop)) as run:  # type: ignore[type-var]
-            for snapshot in paced(run, visitor):
+            for snapshot in drawn_to_its_end(paced(run, visitor), visitor, lines):
                 now = self._clock()
                 if now - started > Limits().run_seconds:
                     visitor.stop.set()  # others wait for the device

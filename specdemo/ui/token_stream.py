@@ -67,7 +67,7 @@ class LaneLines:
     def added(self, snapshot: LaneSnapshot) -> Iterator[str]:
         """New rounds with their times, then new pending tokens, then the end of the run."""
         trace = snapshot.trace
-        if trace.steps and not self._is_told:
+        if trace.steps and trace.steps.drafted and not self._is_told:
             # A server tells the fates with the end of its answer: the lane is drawn anew.
             self._is_told, self._num_rounds, self._carried = True, 0, ()
             yield encode(["again", self._lane])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from secrets import token_hex
 
 from specdemo import metrics
+from specdemo.errors import SpecdemoError
 from specdemo.events import FinishReason
 from specdemo.session import ChatTurn, DecodeRequest
 from specdemo.trace import Snapshot
@@ -16,6 +17,7 @@ from specdemo.ui.form import DEFAULTS
 from specdemo.ui.json_view import encode
 from specdemo.ui.live_chart import charts_value
 from specdemo.ui.token_stream import Opening, StreamLines, environment_value
+from specdemo.ui.visitors import Visitor
 
 _RUN_PROMPT_CHARACTERS = 60
 _MAX_LISTED_RUNS = 50
@@ -126,6 +128,22 @@ def _listed(request: DecodeRequest, snapshot: Snapshot) -> ListedRun:
         speculative=metrics.run_metrics(snapshot.speculative.trace).tokens_per_second,
         speedup=comparison.speedup,
     )
+
+
+def drawn_to_its_end(
+    snapshots: Iterator[Snapshot], visitor: Visitor, lines: StreamLines
+) -> Iterator[Snapshot]:
+    """The snapshots of a run; should it break off, all that had arrived is drawn and kept first."""
+    snapshot: Snapshot | None = None
+    try:
+        for snapshot in snapshots:
+            yield snapshot
+    except SpecdemoError:
+        if snapshot is not None:
+            visitor.last_snapshot = snapshot
+            lines.add_tokens(snapshot)
+            lines.add_totals(snapshot)
+        raise
 
 
 def broken_off(lines: StreamLines | None, sentence: str) -> Update:

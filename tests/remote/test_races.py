@@ -85,6 +85,9 @@ def test_with_a_draft_model_every_fate_is_known() -> None:
     assert last.speculative.server is not None
     assert last.speculative.server.fates is Fates.KNOWN
     assert outcomes(last)[:3] == ["n", "ruuur", "aruur"]
+    run = metrics.run_metrics(last.speculative.trace)
+    assert run.mean_acceptance_length == pytest.approx(48 / 31)
+    assert metrics.run_metrics(last.normal.trace).mean_acceptance_length == 1.0
     rounds = last.speculative.trace.rounds[1:]
     assert [r.num_accepted_tokens for r in rounds] == told["per_step_accepted"]
     assert [r.num_draft_tokens for r in rounds] == told["per_step_drafted"]
@@ -143,6 +146,8 @@ def test_parts_that_came_too_late_are_not_guessed_at() -> None:
     assert last.speculative.server is not None
     assert last.speculative.server.fates is Fates.NOT_FITTING
     assert {token.outcome for token in last.speculative.trace.output_tokens} == {N}
+    # How many passes wrote them is not known either, so neither is τ.
+    assert metrics.run_metrics(last.speculative.trace).mean_acceptance_length is None
     assert len(last.speculative.trace.token_ids) == 48
 
 
