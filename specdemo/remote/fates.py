@@ -92,12 +92,14 @@ def _kept_in_their_parts(sizes: Sequence[int], told: Told) -> tuple[Step, ...]:
     """Each part of several tokens is a step that kept something; nothing if they do not match."""
     fruitful = [(drafted, accepted) for drafted, accepted in told if accepted]
     steps = list(_matched(sizes, fruitful))
+    if len(steps) != len(sizes):
+        return ()
     extra = len(fruitful) - sum(step.drafted is not None for step in steps)
     # The last step may be cut down to one token by the end of the answer.
-    if extra == 1 and fruitful and told[-1] == fruitful[-1] and steps[-1].drafted is None:
+    if extra == 1 and told[-1] == fruitful[-1] and steps[-1].drafted is None:
         steps[-1] = Step(sizes[-1], *fruitful[-1])
         extra = 0
-    return tuple(steps) if extra == 0 and len(steps) == len(sizes) else ()
+    return () if extra else tuple(steps)
 
 
 def _matched(sizes: Sequence[int], fruitful: Told) -> Iterator[Step]:
@@ -107,6 +109,8 @@ def _matched(sizes: Sequence[int], fruitful: Told) -> Iterator[Step]:
         if size == 1:
             yield Step(1)
             continue
+        if index == 0:
+            return  # the prompt's pass writes one token: this part was late
         drafted, accepted = next(waiting, (0, 0))
         is_cut = index == len(sizes) - 1 and size <= accepted
         if size != accepted + 1 and not is_cut:

@@ -50,9 +50,7 @@ def build_page(
     measuring = MeasuringHandlers(session, handlers.visitors, measuring_seconds)
     proving = ProofHandlers(session, handlers.visitors, measuring_seconds)
     with gr.Blocks(title=words("en")["title"], fill_width=True, analytics_enabled=False) as blocks:
-        page = draw_page(
-            recordings, pairs, has_custom=allow_custom_models, has_servers=has_servers
-        )
+        page = draw_page(recordings, pairs, has_custom=allow_custom_models, has_servers=has_servers)
         _wire_words(page, handlers, measuring, blocks)
         _wire_form(page)
         turns = Turns(blocks)
