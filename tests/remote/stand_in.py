@@ -108,6 +108,7 @@ def two(normal: Behaviour, speculative: Behaviour, **options: Any) -> Iterator[S
 class _Handler(BaseHTTPRequestHandler):
     behaviour: Behaviour
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for an acknowledgement
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: tests are quiet."""
