@@ -86,12 +86,12 @@ function clockShape() {
   return { type: "line", x0: timeline.now, x1: timeline.now, yref: "paper", y0: 0, y1: 1, line };
 }
 
-function markShape([, , start, draft, verify, overhead]) {
+function markShape([, , start, draft, verify, overhead, , , , waited = 0]) {
   const height = timeline.lane === "normal" ? [0.52, 1] : [0, 0.48];
   return {
     type: "rect",
     x0: start,
-    x1: start + draft + verify + overhead,
+    x1: start + draft + verify + overhead + waited,
     yref: "paper",
     y0: height[0],
     y1: height[1],
@@ -102,9 +102,9 @@ function markShape([, , start, draft, verify, overhead]) {
 function sayRound() {
   const row = chosenRow();
   if (!row) return void (timeline.said.textContent = word("timeline_hint"));
-  const [, round, , draft, verify, , drafted, kept, tokens] = row;
+  const [, round, , draft, verify, , drafted, kept, tokens, waited] = row;
   const milliseconds = (seconds) => number(seconds * 1000, 1);
-  timeline.said.textContent = fill("timeline_said", {
+  timeline.said.textContent = fill(waited === undefined ? "timeline_said" : "timeline_said_served", {
     lane: word(`lane_${timeline.lane}`),
     round,
     drafted,
@@ -112,5 +112,6 @@ function sayRound() {
     tokens,
     draft: milliseconds(draft),
     verify: milliseconds(verify),
+    waited: milliseconds(waited),
   });
 }

@@ -78,7 +78,7 @@ def timeline_text(lanes: Lanes, words: Words) -> str:
 
 def timeline_table(lanes: Lanes, words: Words) -> Table:
     """One row a round."""
-    head = (
+    head: tuple[Cell, ...] = (
         words["chart_run"],
         words["chart_round"],
         words["chart_start"],
@@ -89,6 +89,9 @@ def timeline_table(lanes: Lanes, words: Words) -> Table:
         words["chart_kept"],
         words["tokens"],
     )
+    is_served = any(r.waited_seconds is not None for s in lanes.values() for r in s.trace.rounds)
+    if is_served:
+        head = (*head, words["time_waited"])
     rows: list[tuple[Cell, ...]] = []
     for lane, snapshot in lanes.items():
         trace = snapshot.trace
@@ -102,6 +105,7 @@ def timeline_table(lanes: Lanes, words: Words) -> Table:
                     finished.num_draft_tokens,
                     finished.num_accepted_tokens,
                     len(finished.output_tokens),
+                    *([rounded(finished.waited_seconds)] if is_served else []),
                 )
             )
     return (head, *rows)

@@ -74,10 +74,13 @@ class Reading:
 
     def close(self) -> None:
         """Give the answer up: the server is told, and the thread ends."""
+        if self._is_closed.is_set():
+            return
         self._is_closed.set()
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._cancel)
-            self._thread.join(_CLOSING_SECONDS)
+        self._loop.call_soon_threadsafe(self._cancel)
+        self._thread.join(_CLOSING_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
 
     def _cancel(self) -> None:
         if self._task is not None:
@@ -92,8 +95,6 @@ class Reading:
             self._lines.put(None)
         except Exception as error:  # raised again where the lines are taken
             self._lines.put(error)
-        finally:
-            self._loop.close()
 
     async def _read(self) -> None:
         if self._is_closed.is_set():

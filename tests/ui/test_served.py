@@ -15,6 +15,7 @@ from specdemo.ui.claims import own_figures
 from specdemo.ui.form import Form, request_from
 from specdemo.ui.handlers import Handlers
 from specdemo.ui.served import served_notes, served_sentences
+from specdemo.ui.token_stream import Opening, StreamLines
 from specdemo.ui.updates import Update
 from specdemo.ui.verdict import TokenPlace
 from specdemo.ui.why import why_sentences
@@ -52,19 +53,25 @@ def test_servers_choose_their_drafts_whatever_the_fields_say() -> None:
     assert (request.precision, request.strict) == ("auto", False)
 
 
-def test_the_fates_are_drawn_when_the_server_has_told_them(
-    finished: tuple[Handlers, list[Update]],
-) -> None:
-    *_, last = finished[1]
-    assert last.stream is not None
-    lines = [json.loads(line) for line in last.stream.splitlines()]
-    again = lines.index(["again", "speculative"])
-    live = [line for line in lines[:again] if line[:2] == ["round", "speculative"]]
-    told = [line for line in lines[again:] if line[:2] == ["round", "speculative"]]
+def test_the_fates_are_drawn_when_the_server_has_told_them() -> None:
+    lines = StreamLines(Opening("run", "What is rain?", True))
+    with two(Behaviour(), Behaviour("draft-chat")) as servers:
+        session = DecodeSession(replace(read_settings({}), servers=servers))
+        for snapshot in session.run(request_from(FORM), Event()):
+            lines.add_tokens(snapshot)
+    drawn = [json.loads(line) for line in lines.value.splitlines()]
+    again = drawn.index(["again", "speculative"])
+    live, told = (
+        [line for line in part if line[:2] == ["round", "speculative"]]
+        for part in (drawn[:again], drawn[again:])
+    )
     assert {chip[1] for line in live for chip in line[3]} == {"normal"}
+    assert "".join(chip[0] for line in live for chip in line[3]) == snapshot.speculative.text
+    assert len(told) == len(live) == 31
     assert [chip[:2] for chip in told[2][3]] == [
         [" a", "accepted"], ["◌", "rejected"], ["◌×2", "untested"], [" fundamental", "resampled"],
     ]  # fmt: skip
+    assert ["again", "normal"] not in drawn
 
 
 def test_the_page_says_what_is_not_known(finished: tuple[Handlers, list[Update]]) -> None:

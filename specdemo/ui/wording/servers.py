@@ -66,6 +66,10 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
         "{cache} MB reserved for the caches of all requests; the rest is not reported",
         "{cache} MB riservati alle cache di tutte le richieste; il resto non è comunicato",
     ),
+    "timeline_said_served": (
+        "{lane}, round {round}: {drafted} drafted, {kept} kept, {tokens} out; waited {waited} ms",
+        "{lane}, turno {round}: {drafted} in bozza, {kept} tenuti, {tokens} usciti; attesa {waited} ms",
+    ),
     "why_served": (
         "Speculative decoding was {speedup} times as fast as normal decoding, seen from here. What a pass costs "
         "inside the server is not observed.",
