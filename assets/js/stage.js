@@ -100,17 +100,16 @@ function startOver(first) {
   firstLine = first;
   consumed = 0;
   view = emptyView();
-  for (const item of Object.values(lanes)) {
-    item.text.replaceChildren();
-    Object.assign(item, emptyLane());
-    item.copy.disabled = true;
-    item.frame.dataset.state = "waiting";
+  for (const [name, { copy, frame }] of Object.entries(lanes)) {
+    again(name);
+    copy.disabled = true;
+    frame.dataset.state = "waiting";
   }
   clearPlayer();
 }
 
 function apply([kind, ...rest]) {
-  const actions = { run, pending, round, again, totals: setTotals, end, failed };
+  const actions = { run, pending, round, again, totals: (values) => (view.totals = values), end, failed };
   actions[kind](...rest);
 }
 
@@ -118,10 +117,6 @@ function run(id, prompt, isChat, turns, recording) {
   view.run = { prompt, isChat, turns };
   announce("sd-run-opened", recording);
   drawContext();
-}
-
-function setTotals(values) {
-  view.totals = values;
 }
 
 function pending(name, text) {
@@ -152,9 +147,8 @@ function round(name, index, chips, [drafted, landed]) {
 
 // A server told the fates of its drafts: the lane's rounds come once more.
 function again(name) {
-  const item = lanes[name];
-  item.text.replaceChildren();
-  Object.assign(item, emptyLane());
+  lanes[name].text.replaceChildren();
+  Object.assign(lanes[name], emptyLane());
 }
 
 function end(name, reason, text, [, outcome, , count]) {
