@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,10 +144,12 @@ def main() -> None:
     parser.add_argument("--log", type=Path, default=Path("vllm.log"))
     options = vars(parser.parse_args())
     log = options.pop("log")
+    # A shell's background job gets no Ctrl-C: both signals end the server too.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(0))
     with serving(Served(**options), log) as url:
         print(f"{url} answers; Ctrl-C ends it.", file=sys.stderr)
-        with suppress(KeyboardInterrupt):
-            signal.pause()
+        signal.pause()
 
 
 if __name__ == "__main__":
