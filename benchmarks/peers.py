@@ -173,7 +173,7 @@ def methods(is_ours_only: bool) -> dict[str, Method]:
     }
     if is_ours_only:
         kept = (
-            "ours normal", "ours model, fixed 4", "ours hybrid, fixed 8", "ours hybrid, adaptive",
+            "ours normal", "ours model, fixed 4", "ours hybrid, fixed 12", "ours hybrid, adaptive",
         )  # fmt: skip
         return {name: method for name, method in chosen.items() if name in kept}
     precise_spec = replace(spec, precision="float32")
