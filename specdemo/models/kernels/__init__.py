@@ -1,6 +1,7 @@
 """The arithmetic of the compiled pass: products, threads that keep step, the pass itself."""
 
-from specdemo.models.kernels.dot import BLOCK, LANES, MAX_ROWS, aligned_zeros, pack_rows
+from specdemo.models.kernels.dot import MAX_ROWS
+from specdemo.models.kernels.layout import BLOCK, LANES, aligned_zeros, pack_rows
 from specdemo.models.kernels.llama import DOWN_PARTS, GATE_GROUP, llama_pass
 
 __all__ = [

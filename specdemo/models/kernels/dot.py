@@ -9,35 +9,19 @@ from __future__ import annotations
 
 # mypy: ignore-errors
 # numba compiles the functions below from their bytecode; its decorators carry no types.
-import math
-
 import numpy as np
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from specdemo.compilation import njit
+from specdemo.models.kernels.layout import BLOCK, HAS_WIDE_VECTORS, INT8_LANES, LANES, PAIR
 
 MAX_ROWS = 16
 """Rows in one compiled pass; longer inputs are fed in blocks of this size."""
 
-BLOCK = 4
-"""Outputs computed together: the widths of all matrices are multiples of it."""
-
-_HAS_WIDE_VECTORS = get_host_cpu_features().get("avx512bw", False)
-
-LANES = 16 if _HAS_WIDE_VECTORS else 8
-"""Numbers in one vector operation: the depths of all matrices are multiples of it."""
-
-INT8_LANES = 2 * LANES
-"""The same for int8 weights, which meet int16 inputs."""
-
-PAIR = 2
-"""Rows of a matrix whose lanes lie in turn in memory, so that a block is read as one stream."""
-
-_MOST_ROWS = 8 if _HAS_WIDE_VECTORS else 6
+_MOST_ROWS = 8 if HAS_WIDE_VECTORS else 6
 """Rows whose sums fit into registers, so that weights are converted once for all of them."""
 
 NO_SCALES = np.empty(0, np.float32)
@@ -45,8 +29,6 @@ NO_SCALES = np.empty(0, np.float32)
 
 _PREFETCH = 1024
 """How many weights ahead the memory is asked for; measured, the gain is flat around it."""
-
-_CACHE_LINE = 64
 
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 _SUMS = ir.VectorType(ir.IntType(32), INT8_LANES // 2)
@@ -278,32 +260,3 @@ def linear_block(matrix, block, operand, num_rows, out, column):
         for row in range(num_rows):
             for i in range(BLOCK):
                 out[row, column + i] *= weight_scales[block * BLOCK + i] * input_scales[row]
-
-
-@njit
-def store_packed(row, position, packed):
-    """Write one row of a matrix of floats that is packed as by `pack_rows`."""
-    depth = row.shape[0]
-    flat = packed.reshape(packed.size)
-    first = (position - position % PAIR) * depth + position % PAIR * LANES
-    for i in range(depth):
-        flat[first + i // LANES * PAIR * LANES + i % LANES] = row[i]
-
-
-def aligned_zeros(shape, dtype):
-    """Zeros that begin at a cache line: a vector that lies across two takes twice as long."""
-    num_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    buffer = np.zeros(num_bytes + _CACHE_LINE, np.uint8)
-    start = -buffer.ctypes.data % _CACHE_LINE
-    return buffer[start : start + num_bytes].view(dtype).reshape(shape)
-
-
-def pack_rows(matrix):
-    """`matrix` (..., N, K) with the lanes of each pair of rows in turn, same shape, C order."""
-    *batch, num_rows, depth = matrix.shape
-    lanes = INT8_LANES if matrix.dtype == np.int8 else LANES
-    pairs = matrix.reshape(*batch, num_rows // PAIR, PAIR, depth // lanes, lanes)
-    in_turn = np.swapaxes(pairs, -3, -2)
-    packed = aligned_zeros(in_turn.shape, matrix.dtype)
-    packed[...] = in_turn
-    return packed.reshape(matrix.shape)

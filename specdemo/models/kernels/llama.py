@@ -21,7 +21,8 @@ import numpy as np
 from specdemo.compilation import njit
 from specdemo.engine.rows import exp
 from specdemo.models.kernels.barrier import share, wait_for_all
-from specdemo.models.kernels.dot import BLOCK, NO_SCALES, linear_block, operand, store_packed
+from specdemo.models.kernels.dot import NO_SCALES, linear_block, operand
+from specdemo.models.kernels.layout import BLOCK, store_packed
 
 DOWN_PARTS = 2
 """Of the longest rows, the down projection's: eight whole ones overflow the nearest cache."""
