@@ -36,4 +36,4 @@ if __name__ == "__main__":
     # Warnings and failures are always told; with --verbose a line for each run too.
     logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("specdemo").setLevel("INFO" if "--verbose" in sys.argv else "WARNING")
-    launch(demo, settings, is_ready=lambda: session.is_ready)
+    launch(demo, settings, loaded=lambda: session.loaded)

@@ -26,8 +26,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import linear_regression
-from typing import Any
+from statistics import fmean, linear_regression
+from typing import Any, NamedTuple
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -57,30 +57,50 @@ _OVER = ("process_completed", "close_stream", "unexpected_error")
 Answers = dict[tuple[str, str], tuple[str, list[int]]]
 
 
+class Sample(NamedTuple):
+    """What the app held, and which models it had ready, at a moment of the run."""
+
+    seconds: float
+    megabytes: float
+    models: str | None
+
+
 @dataclass
 class Told:
     """What happened, and what went wrong."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, megabytes
+    memory: list[Sample] = field(default_factory=list)
 
-    def lows(self) -> list[tuple[float, float]]:
-        """The least of each stretch of time after the app has settled.
+    def lows(self) -> dict[str, list[Sample]]:
+        """The least of each stretch of time after the app has settled, by what was loaded.
 
-        What a run or another precision holds for a while comes and goes; a leak lifts the floor.
+        What a run holds for a while comes and goes, and another precision has another floor; a
+        leak lifts the floors. Samples beside a change of models tell of neither.
         """
-        most = self.memory[-1][0]
+        most = self.memory[-1].seconds
         first, width = SETTLING_SHARE * most, (1 - SETTLING_SHARE) * most / NUM_LOWS
-        stretches: dict[int, list[tuple[float, float]]] = {}
-        for seconds, size in self.memory:
-            if seconds >= first:
-                stretches.setdefault(int((seconds - first) / width), []).append((seconds, size))
-        return [min(points, key=lambda point: point[1]) for points in stretches.values()]
+        stretches: dict[tuple[str, int], list[Sample]] = {}
+        for before, sample, after in zip(self.memory, self.memory[1:], self.memory[2:]):
+            is_steady = before.models == sample.models == after.models
+            if sample.seconds >= first and is_steady and sample.models is not None:
+                place = sample.models, int((sample.seconds - first) / width)
+                stretches.setdefault(place, []).append(sample)
+        lows: dict[str, list[Sample]] = {}
+        for (models, _), samples in sorted(stretches.items()):
+            lows.setdefault(models, []).append(min(samples, key=lambda sample: sample.megabytes))
+        return lows
 
     def slope(self) -> float:
-        """Megabytes a minute by which the lows rise."""
-        return 60 * linear_regression(*zip(*self.lows())).slope
+        """Megabytes a minute by which the floors rise: one slope, a level for each of them."""
+        seconds, megabytes = [], []
+        for floor in self.lows().values():
+            mean_seconds = fmean(sample.seconds for sample in floor)
+            mean_megabytes = fmean(sample.megabytes for sample in floor)
+            seconds += [sample.seconds - mean_seconds for sample in floor]
+            megabytes += [sample.megabytes - mean_megabytes for sample in floor]
+        return 60 * linear_regression(seconds, megabytes).slope
 
 
 class Visit:
@@ -289,11 +309,15 @@ async def referenced(client: httpx.AsyncClient) -> Answers:
     return answers
 
 
-async def watch(process: psutil.Process, told: Told, every_seconds: float) -> None:
+async def watch(
+    client: httpx.AsyncClient, process: psutil.Process, told: Told, every_seconds: float
+) -> None:
     """Note the memory that the app holds, until cancelled."""
     started = time.monotonic()
     while True:
-        told.memory.append((time.monotonic() - started, process.memory_info().rss / 1e6))
+        models = (await client.get("/health")).json()["models"]
+        size = process.memory_info().rss / 1e6
+        told.memory.append(Sample(time.monotonic() - started, size, models))
         await asyncio.sleep(every_seconds)
 
 
@@ -306,10 +330,12 @@ async def soak(address: str, process: psutil.Process, options: argparse.Namespac
         reference = await referenced(client)
         print("every answer is known; the visitors come", flush=True)
         until = time.monotonic() + 60 * options.minutes
-        watching = asyncio.create_task(watch(process, told, min(2.0, options.minutes)))
+        watching = asyncio.create_task(watch(client, process, told, min(2.0, options.minutes)))
         visitors = [Visitor(client, config, n, options.seed) for n in range(options.visitors)]
         await asyncio.gather(*(visitor.stay(until, reference, told) for visitor in visitors))
         watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
         health = (await client.get("/health")).json()
         if health["num_waiting"]:
             told.wrong.append(f"{health['num_waiting']} runs still wait though nobody is there")
@@ -318,7 +344,7 @@ async def soak(address: str, process: psutil.Process, options: argparse.Namespac
 
 def report(told: Told, options: argparse.Namespace) -> dict[str, Any]:
     """The figures."""
-    sizes = [round(size) for _, size in told.memory]
+    sizes = [round(sample.megabytes) for sample in told.memory]
     return {
         "visitors": options.visitors,
         "minutes": options.minutes,
@@ -326,7 +352,10 @@ def report(told: Told, options: argparse.Namespace) -> dict[str, Any]:
         "counts": dict(sorted(told.counts.items())),
         "wrong": told.wrong,
         "megabytes_first_last_most": [sizes[0], sizes[-1], max(sizes)],
-        "megabytes_lows": [round(size) for _, size in told.lows()],
+        "megabytes_lows": {
+            models: [(round(low.seconds), round(low.megabytes)) for low in floor]
+            for models, floor in told.lows().items()
+        },
         "megabytes_per_minute": round(told.slope(), 2),
     }
 

@@ -52,9 +52,9 @@ class DecodeSession:
         self._warm: LoadedSpec | None = None
 
     @property
-    def is_ready(self) -> bool:
-        """Whether a pair is loaded and warm."""
-        return self._warm is not None
+    def loaded(self) -> str | None:
+        """The pair that is loaded and warm, and its precision."""
+        return f"{self._warm.pair.name} {self._warm.precision}" if self._warm else None
 
     @property
     def busy_with(self) -> str | None:

@@ -26,7 +26,7 @@ from specdemo.ui.pace import Pace
 from specdemo.ui.pacing import Pacer, Ticker
 from specdemo.ui.precision_change import compared, precision_run, precisions_value
 from specdemo.ui.recordings import Recordings, opened, to_save
-from specdemo.ui.run_log import log_run
+from specdemo.ui.run_log import logged
 from specdemo.ui.token_stream import StreamLines
 from specdemo.ui.updates import (
     ListedRun,
@@ -131,9 +131,10 @@ class Handlers:
             lines = StreamLines(opening_of(request))
             running = status("busy", "status_running")
             yield Update(stream=lines.value, status=running, is_running=True)
-            yield from self._loading(visitor, request)
-            yield Update(status=running)
-            yield from self._updates(visitor, request, lines, language, runs)
+            with logged(request, visitor):
+                yield from self._loading(visitor, request)
+                yield Update(status=running)
+                yield from self._updates(visitor, request, lines, language, runs)
         except SpecdemoError as error:
             yield broken_off(lines, said("error", str(error)))
         except Exception:
@@ -297,4 +298,3 @@ class Handlers:
             visitor.precision_runs = (*others, this_run)
             finished = finished_update(request, snapshot, lines, language, runs)
             yield replace(finished, precisions=precisions_value(pairs))
-            log_run(request, snapshot)

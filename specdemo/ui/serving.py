@@ -18,7 +18,7 @@ from specdemo.ui.health import health_route
 from specdemo.ui.live_chart import PLOTLY_ADDRESS, PLOTLY_SCRIPT
 
 MAX_WAITING = 64
-MAX_SESSIONS = 256
+MAX_SESSIONS = 128
 _SHEETS = ("page", "classroom")
 _FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 _MONO_FONTS = ["ui-monospace", "Consolas", "monospace"]
@@ -28,7 +28,7 @@ def launch(
     page: gr.Blocks,
     settings: Settings,
     *,
-    is_ready: Callable[[], bool] = lambda: False,
+    loaded: Callable[[], str | None] = lambda: None,
     **changes: Any,
 ) -> Any:
     """Serve the page, and `/health` beside it; `changes` go to Gradio's own `launch`."""
@@ -43,10 +43,11 @@ def launch(
         "theme": theme(),
         "css": stylesheet(),
         "max_file_size": MAX_UPLOAD_BYTES,
-        # Gradio keeps a third of a megabyte for each page and each call, for an hour at least.
+        # Gradio keeps a third of a megabyte for each page and each call, for an hour at least. The
+        # least recently used go first; a page whose state has gone is given a fresh one.
         "state_session_capacity": MAX_SESSIONS,
         "app_kwargs": {
-            "routes": [health_route(page, is_ready), plotly_route()],
+            "routes": [health_route(page, loaded), plotly_route()],
             "middleware": [Middleware(Guard, page=page)],
         },
     }

@@ -23,6 +23,7 @@ _T = TypeVar("_T")
 _START_SECONDS = 20.0
 _SECONDS_PER_TOKEN = 0.15
 _MOST_SECONDS = 120.0
+_PLACED = DecodeRequest(prompt="?")
 
 
 class Gpu(Protocol):
@@ -49,9 +50,9 @@ class ZeroSession:
         self._score = on_gpu(self._score_there)
 
     @property
-    def is_ready(self) -> bool:
-        """The models were placed before anybody could ask."""
-        return True
+    def loaded(self) -> str:
+        """The one pair, placed before anybody could ask."""
+        return f"{_PLACED.pair} {_PLACED.precision}"
 
     @property
     def busy_with(self) -> str | None:
@@ -135,8 +136,7 @@ def seconds_for(request: DecodeRequest, *_: object) -> float:
 
 def check_placed(pair: str, precision: str) -> None:
     """Raises unless that is the pair that was placed before the first run."""
-    placed = DecodeRequest(prompt="?")
-    if (pair, precision) != (placed.pair, placed.precision):
+    if (pair, precision) != (_PLACED.pair, _PLACED.precision):
         raise InvalidRequestError(
             "On borrowed GPUs only the bundled pair in its own precision is there; choose it, or "
             "run a copy of this page on a machine of your own."

@@ -136,19 +136,21 @@ def test_memory_that_runs_out_while_loading_is_one_sentence_and_the_next_load_wo
     assert app.race()["text"].startswith("Memory ran out")
     *_, told = app.handlers.load("auto", session_hash="visitor")
     assert json.loads(told)["text"].startswith("Memory ran out")
-    assert not app.session.is_ready
+    assert app.session.loaded is None
     monkeypatch.setattr(store_module, "load_pair", loaded)
     assert app.race()["word"].startswith("status_finished")
-    assert app.session.is_ready
+    assert app.session.loaded
 
 
 @pytest.mark.parametrize("fails_at", [PREFILL, MIDDLE])
 def test_a_failing_pass_is_told_without_its_details_and_the_next_run_works(
     app: App, fails_at: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", logger="specdemo")
     app.fail(fails_at, SURPRISES["a surprise"])
     assert app.race()["word"] == "status_unexpected"
     assert "shapes cannot be multiplied" in caplog.text
+    assert '"outcome": "RuntimeError"' in caplog.text
     app.assert_the_next_run_works()
 
 

@@ -336,6 +336,7 @@ def test_the_log_has_a_line_for_each_run_and_no_prompt(caplog: pytest.LogCapture
     list(handlers(FakeSession()).race("visitor", FORM, "en", ()))
     (line,) = [record.getMessage() for record in caplog.records]
     told = json.loads(line.removeprefix("run "))
+    assert told["outcome"] == "finished"
     assert told["prompt"] == len(str(FORM.prompt))
     assert told["normal"]["finish_reason"] == "max_new_tokens"
     assert str(FORM.prompt) not in line
