@@ -19,12 +19,19 @@ SHA = "0" * 39 + "1"
 
 
 class FakeHub:
-    """What each repository answers: a folder of files, or a status and an error code."""
+    """What each repository answers: a folder of files, or a status and an error code.
+
+    `drops_at` is the byte of a file at which its connection breaks; then either the hub answers on
+    (once) or is gone for good.
+    """
 
     def __init__(self) -> None:
         self.folders: dict[str, Path] = {}
         self.refusals: dict[str, tuple[int, str]] = {}
         self.seconds_to_answer = 0.0
+        self.drops_at: int | None = None
+        self.is_gone_after_drop = False
+        self.is_gone = False
         self.requests: list[str] = []
 
 
@@ -43,6 +50,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
         self.hub.requests.append(f"{self.command} {path}")
+        if self.hub.is_gone:
+            self.close_connection = True
+            return
         time.sleep(self.hub.seconds_to_answer)
         is_api = path.startswith("/api/models/")
         owner, name, *rest = path.removeprefix("/api/models").strip("/").split("/")
@@ -83,9 +93,18 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.end_headers()
             if self.command == "GET":
-                self.wfile.write(content)
+                self._write(content)
         except OSError:
             return  # the client did not wait
+
+    def _write(self, content: bytes) -> None:
+        drops_at = self.hub.drops_at
+        if drops_at is None or len(content) <= drops_at:
+            self.wfile.write(content)
+            return
+        self.hub.drops_at, self.hub.is_gone = None, self.hub.is_gone_after_drop
+        self.wfile.write(content[:drops_at])
+        self.close_connection = True
 
 
 @contextmanager

@@ -71,6 +71,27 @@ def test_a_download_tells_how_far_it_is_and_stops_when_nobody_listens(
     assert load("some/model", "").vocab_size
 
 
+def test_a_download_whose_connection_breaks_goes_on(hub: FakeHub, model: str) -> None:
+    hub.folders["some/model"] = Path(model)
+    hub.drops_at = 50_000
+    assert load("some/model", "").vocab_size
+    assert hub.drops_at is None, "nothing was dropped"
+
+
+@pytest.mark.slow  # the hub's client tries again for some seconds
+def test_a_hub_that_goes_down_in_a_download_is_told_and_leaves_nothing_half_written(
+    hub: FakeHub, model: str, tmp_path: Path
+) -> None:
+    hub.folders["some/model"] = Path(model)
+    hub.drops_at, hub.is_gone_after_drop = 50_000, True
+    assert "check the network" in sentence("some/model")
+    assert hub.is_gone, "nothing was dropped"
+    assert not list(tmp_path.glob("cache/**/snapshots/**/*.safetensors"))
+    assert "check the network" in sentence("some/model")  # what is half here is never read
+    hub.is_gone = False
+    assert load("some/model", "").vocab_size
+
+
 @pytest.mark.parametrize(
     ("status", "code", "words"),
     [
