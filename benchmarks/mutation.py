@@ -3,7 +3,7 @@
     python benchmarks/mutation.py                      every mutant, resumable, into mutation.json
     python benchmarks/mutation.py --again              the survivors once more, after better tests
     python benchmarks/mutation.py metrics/theory.py    the mutants of one file
-    python benchmarks/mutation.py --most 40            of each file not more than these, by chance
+    python benchmarks/mutation.py --share 0.1          of each file this share, by chance
     python benchmarks/mutation.py --report             print what is known
 
 The mutations are cosmic-ray's (`pip install cosmic-ray==8.7.0`). Its own runner starts a process
@@ -22,6 +22,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
+import math
 import os
 import resource
 import subprocess
@@ -204,7 +205,8 @@ def run(file: str, known: dict[str, str], given: argparse.Namespace) -> None:
         del known[gone]
     save(known)
     wanted = {None, "survived"} if given.again else {None}
-    pending = [mutant for mutant in found[: given.most] if known.get(mutant.key) in wanted]
+    sample = found[: math.ceil(given.share * len(found))]
+    pending = [mutant for mutant in sample if known.get(mutant.key) in wanted]
     print(f"{file}: {len(found)} mutants, {len(pending)} to judge", flush=True)
     running: dict[int, Mutant] = {}
     while pending or running:
@@ -251,7 +253,7 @@ def main() -> None:
     options.add_argument("files", nargs="*")
     options.add_argument("--again", action="store_true")
     options.add_argument("--report", action="store_true")
-    options.add_argument("--most", type=int)
+    options.add_argument("--share", type=float, default=1.0)
     options.add_argument("--workers", type=int, default=2)
     given = options.parse_args()
     match given.files:
