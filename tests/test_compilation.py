@@ -10,7 +10,8 @@ from specdemo import compilation
 
 _COLD_START = """
 import torch
-from specdemo.models.compiled import CompiledRunner, Threads, compile_weights
+from specdemo.models.compiled import CompiledRunner, Threads
+from specdemo.models.packed import compile_weights
 from tests.models.tiny import tiny_llama
 model = tiny_llama()
 weights = compile_weights(model.state_dict(), model.config, torch.float32)

@@ -16,14 +16,14 @@ from safetensors.torch import load_file
 from transformers import AutoConfig, LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from specdemo.errors import ModelLoadError
-from specdemo.models import compiled
 from specdemo.models.catalog import BundledModelSpec
 from specdemo.models.checkpoint import Source
-from specdemo.models.compiled import Threads, compile_weights
+from specdemo.models.compiled import Threads
 from specdemo.models.continuations import ContinuationTable
 from specdemo.models.conversion import converted_folder
 from specdemo.models.footprint import check_fits, skeleton_of
 from specdemo.models.modules import Part, end_token_ids, load_model, module_runner
+from specdemo.models.packed import compile_weights, supports
 from specdemo.models.pair import LoadedSpec, ModelPair
 from specdemo.models.pretrained import compiled_runner, plan_of
 from specdemo.models.quantization import quantize_layers, resident_bytes
@@ -49,7 +49,7 @@ def load_bundled_pair(
     tokenizer = Tokenizer.from_folder(folder, end_token_ids(config, folder))
     part = Part("target", source, config, skeleton_of(config), tokenizer)
     check_fits(plan_of(spec, [part]), spec.device)
-    if spec.device == "cpu" and not spec.is_quantized and compiled.supports(config):
+    if spec.device == "cpu" and not spec.is_quantized and supports(config):
         return (yield from _compiled(spec, part, folder, draft, num_threads))
     return (yield from _modules(spec, part, folder, draft, num_threads))
 

@@ -13,10 +13,9 @@ from safetensors.torch import load_file
 from transformers import AutoConfig
 
 from specdemo.errors import PairMismatchError
-from specdemo.models import compiled
 from specdemo.models.catalog import ModelSpec
 from specdemo.models.checkpoint import fetch_small_files, fetch_weights, locate
-from specdemo.models.compiled import CompiledRunner, Threads, compile_weights
+from specdemo.models.compiled import CompiledRunner, Threads
 from specdemo.models.footprint import (
     Plan,
     cache_bytes_per_token,
@@ -34,7 +33,9 @@ from specdemo.models.modules import (
     loading_errors,
     module_runner,
 )
+from specdemo.models.packed import CompiledWeights, compile_weights, supports
 from specdemo.models.pair import LoadedSpec, ModelPair, SizedRunner
+from specdemo.models.prefill import MIN_ROWS
 from specdemo.models.quantization import resident_bytes
 from specdemo.models.tokenization import Tokenizer
 from specdemo.models.vocabulary import shared_vocab_size
@@ -137,7 +138,7 @@ def is_compiled(spec: LoadedSpec, parts: list[Part], vocab_size: int) -> bool:
         spec.device == "cpu"
         and not spec.is_quantized
         and all(
-            compiled.supports(part.config)
+            supports(part.config)
             and not part.source.gguf_file
             and part.config.vocab_size == vocab_size
             for part in parts
@@ -162,14 +163,15 @@ def compiled_runners(
     return runners, sizes
 
 
-def compiled_runner(weights: compiled.CompiledWeights, threads: Threads) -> NewRunner:
+def compiled_runner(weights: CompiledWeights, threads: Threads) -> NewRunner:
     """Makes runners; the pass brings its own threads, beside which torch's would spin."""
 
     def new_runner(capacity: int) -> SizedRunner:
         torch.set_num_threads(1)
         return CompiledRunner(weights, capacity, threads)
 
-    new_runner(8).forward([0], 1)
+    # A short pass is compiled here, and the library makes its threads for a long prompt.
+    new_runner(MIN_ROWS + 4).forward([0] * (MIN_ROWS + 1), 1)
     return new_runner
 
 

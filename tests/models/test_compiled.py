@@ -7,9 +7,10 @@ from numba import njit
 from transformers import GPT2Config, LlamaConfig
 
 from specdemo.models import kernels
-from specdemo.models.compiled import CompiledRunner, Threads, compile_weights, quantize, supports
+from specdemo.models.compiled import CompiledRunner, Threads
 from specdemo.models.kernels.dot import linear_block, operand
 from specdemo.models.kernels.llama import gated
+from specdemo.models.packed import compile_weights, quantize, supports
 from tests.models.tiny import tiny_llama, with_features
 
 THREADS = Threads(2)

@@ -11,7 +11,8 @@ from specdemo.engine.generation import generate
 from specdemo.engine.protocols import ModelRunner
 from specdemo.engine.sampling import Sampler, SamplingParams, Warped
 from specdemo.events import RoundVerified
-from specdemo.models.compiled import CompiledRunner, Threads, compile_weights
+from specdemo.models.compiled import CompiledRunner, Threads
+from specdemo.models.packed import compile_weights
 from specdemo.proof.remembering import PassTree, RememberingRunner, RememberingSampler
 from tests.fakes import FeatureRunner, TableRunner, random_table
 from tests.models.tiny import tiny_llama

@@ -5,7 +5,8 @@ import torch
 from transformers import MistralConfig, MistralForCausalLM
 
 from specdemo.errors import BadLogitsError
-from specdemo.models.compiled import CompiledRunner, Threads, compile_weights
+from specdemo.models.compiled import CompiledRunner, Threads
+from specdemo.models.packed import compile_weights
 from specdemo.models.runner import HFModelRunner
 from specdemo.session import scored
 from specdemo.session.request import DecodeRequest
