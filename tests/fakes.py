@@ -49,6 +49,7 @@ class TableRunner:
     def forward(
         self, token_ids: Sequence[int], num_logits: int, features: torch.Tensor | None = None
     ) -> ForwardOutput:
+        assert 0 <= num_logits <= len(token_ids)
         first = len(self.cached)
         self.cached.extend(token_ids)
         self.longest_pass = max(self.longest_pass, len(token_ids))

@@ -219,6 +219,6 @@ class NgramDrafter:
     def _match(self, token_ids: Sequence[int]) -> int | None:
         for size in self._sizes:
             end = self._ends.get(tuple(token_ids[-size:]))
-            if end is not None and size <= len(token_ids):
+            if end is not None:
                 return end
         return None

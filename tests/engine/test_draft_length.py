@@ -71,6 +71,11 @@ def test_an_ngram_draft_is_sure_of_itself() -> None:
     assert confidence(proposal(0.25)) == 0.25
 
 
+def test_confidence_is_of_the_token_that_was_drawn_not_of_the_likeliest() -> None:
+    top = (Alternative(1, 0.7), Alternative(5, 0.2))
+    assert confidence(Proposal(5, OneHot(5, 9), 0.1, top)) == 0.2
+
+
 def trained(outcomes: list[TokenOutcome], draft_seconds: float, rounds: int = 30) -> AdaptiveLength:
     policy = AdaptiveLength(16)
     for _ in range(rounds):
