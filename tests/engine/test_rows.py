@@ -43,6 +43,14 @@ def test_exp_is_exact_to_float32(x: float) -> None:
     assert rows.exp(np.float32(x)) == pytest.approx(np.exp(x), rel=3e-7)
 
 
+@pytest.mark.parametrize("shift", [-500.0, 500.0])
+@pytest.mark.parametrize("width", [50, 130])
+def test_a_softmax_does_not_depend_on_where_the_logits_lie(shift: float, width: int) -> None:
+    row = numbers(3, width)
+    probs = rows.softmax((row + shift).numpy(), 1.0, 0, 1.0)
+    assert torch.allclose(torch.from_numpy(probs), torch.softmax(row, -1), rtol=1e-3)
+
+
 def test_missing_tokens_have_no_probability() -> None:
     row = numbers(1, 100)
     row[::2] = -torch.inf
