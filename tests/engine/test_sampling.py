@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers.generation import RepetitionPenaltyLogitsProcessor
 
 from specdemo.engine.distribution import OneHot
 from specdemo.engine.sampling import (
@@ -15,6 +16,7 @@ from specdemo.engine.sampling import (
     greedy,
     keep_top_k,
     keep_top_p,
+    penalize,
     soften,
 )
 from specdemo.errors import BadLogitsError
@@ -86,6 +88,12 @@ def test_the_penalty_divides_positive_and_multiplies_negative_logits() -> None:
     row = torch.tensor([[2.0, -1.0, 0.5]])
     penalized = dense(SamplingParams(1.0, repetition_penalty=2.0), row, [0, 1])
     assert torch.allclose(penalized, torch.softmax(torch.tensor([1.0, -2.0, 0.5]), 0))
+
+
+def test_the_penalty_is_that_of_transformers() -> None:
+    row, prefix = logits(1, 300, seed=6), [5, 17, 5, 250]
+    expected = RepetitionPenaltyLogitsProcessor(1.3)(torch.tensor([prefix]), row.clone())
+    assert torch.equal(penalize(row, prefix, 1.3), expected)
 
 
 def test_the_penalty_sees_only_the_draft_before_its_position() -> None:
