@@ -131,7 +131,7 @@ class HybridDrafter:
     """
 
     _SURE = 0.7
-    _WORTH_A_ROW = 0.3
+    _WORTH_A_ROW = 0.45
 
     def __init__(
         self,
