@@ -105,7 +105,8 @@ def compile_weights(
     if embedding is None:
         # Looked up, not multiplied: there is no row scale to undo.
         embedding_dtype = torch.bfloat16 if dtype == torch.int8 else dtype
-        embedding = state["model.embed_tokens.weight"].to(embedding_dtype)
+        # A copy: a tensor of the file would keep the whole file in memory.
+        embedding = state["model.embed_tokens.weight"].to(embedding_dtype, copy=True)
     head = state.get("lm_head.weight", embedding)
     reads_features = "model.feature_proj.weight" in state
     return CompiledWeights(
@@ -116,13 +117,17 @@ def compile_weights(
         mlp_norms=stacked("post_attention_layernorm").float().numpy(),
         gate_up=packed(gate_up),
         down=packed(split_columns(stacked("mlp.down_proj"))),
-        final_norm=state["model.norm.weight"].float().numpy(),
+        final_norm=state["model.norm.weight"].to(torch.float32, copy=True).numpy(),
         head=packed(head if head_token_ids is None else head[head_token_ids]),
         num_kv_heads=config.num_key_value_heads or config.num_attention_heads,
         head_size=config.head_dim or config.hidden_size // config.num_attention_heads,
         epsilon=config.rms_norm_eps,
         rope_theta=float((config.rope_parameters or {}).get("rope_theta") or 10_000.0),
-        feature_proj=state["model.feature_proj.weight"].float() if reads_features else None,
+        feature_proj=(
+            state["model.feature_proj.weight"].to(torch.float32, copy=True)
+            if reads_features
+            else None
+        ),
         feature_layer=getattr(config, "target_feature_layer", 0) if reads_features else 0,
         head_token_ids=head_token_ids,
     )

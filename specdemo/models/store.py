@@ -53,6 +53,7 @@ class ModelStore:
             return self._pair
         self._free()
         self._pair = yield from load_pair(spec, self._cache_folder, self._num_threads)
+        free_unused()  # of what only the loading needed
         return self._pair
 
     def _free(self) -> None:

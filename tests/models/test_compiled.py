@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +101,23 @@ def test_features_are_projected_and_join_before_their_layer() -> None:
     assert runner.reads_features
     logits = runner.forward([1, 2, 3, 4, 5], 5, features).logits
     assert torch.allclose(logits, with_features(model, features @ projection.T), atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8], ids=str)
+def test_the_laid_out_weights_hold_nothing_of_the_file(dtype: torch.dtype) -> None:
+    """One tensor of a mapped file keeps all of it in memory."""
+    model = tiny_llama()
+    state = {**model.state_dict(), "model.feature_proj.weight": torch.eye(64)}
+    weights = compile_weights(state, model.config, dtype)
+    parts = [getattr(weights, field.name) for field in fields(weights)]
+    arrays = [
+        np.asarray(a)
+        for p in parts
+        for a in (p if isinstance(p, tuple) else [p])
+        if isinstance(a, np.ndarray) or (isinstance(a, torch.Tensor) and a.dtype != torch.bfloat16)
+    ]
+    originals = [tensor.numpy() for tensor in state.values()]
+    assert not any(np.shares_memory(a, o) for a in arrays for o in originals)
 
 
 def test_bytes_are_those_of_the_arrays_and_a_shared_embedding_counts_once() -> None:
