@@ -92,15 +92,18 @@ class Told:
             lows.setdefault(models, []).append(min(samples, key=lambda sample: sample.megabytes))
         return lows
 
-    def slope(self) -> float:
-        """Megabytes a minute by which the floors rise: one slope, a level for each of them."""
+    def slope(self) -> float | None:
+        """Megabytes a minute by which the floors rise: one slope, a level for each of them.
+
+        `None` where no floor was seen in two stretches.
+        """
         seconds, megabytes = [], []
         for floor in self.lows().values():
             mean_seconds = fmean(sample.seconds for sample in floor)
             mean_megabytes = fmean(sample.megabytes for sample in floor)
             seconds += [sample.seconds - mean_seconds for sample in floor]
             megabytes += [sample.megabytes - mean_megabytes for sample in floor]
-        return 60 * linear_regression(seconds, megabytes).slope
+        return 60 * linear_regression(seconds, megabytes).slope if any(seconds) else None
 
 
 class Visit:
@@ -312,10 +315,14 @@ async def referenced(client: httpx.AsyncClient) -> Answers:
 async def watch(
     client: httpx.AsyncClient, process: psutil.Process, told: Told, every_seconds: float
 ) -> None:
-    """Note the memory that the app holds, until cancelled."""
+    """Note the memory that the app holds, until cancelled or not answered."""
     started = time.monotonic()
     while True:
-        models = (await client.get("/health")).json()["models"]
+        try:
+            models = (await client.get("/health")).raise_for_status().json()["models"]
+        except httpx.HTTPError as error:
+            told.wrong.append(f"health: {type(error).__name__} {error}"[:400])
+            return
         size = process.memory_info().rss / 1e6
         told.memory.append(Sample(time.monotonic() - started, size, models))
         await asyncio.sleep(every_seconds)
@@ -356,7 +363,7 @@ def report(told: Told, options: argparse.Namespace) -> dict[str, Any]:
             models: [(round(low.seconds), round(low.megabytes)) for low in floor]
             for models, floor in told.lows().items()
         },
-        "megabytes_per_minute": round(told.slope(), 2),
+        "megabytes_per_minute": told.slope(),
     }
 
 
@@ -395,7 +402,8 @@ def main() -> int:
     print(text)
     if options.output:
         options.output.write_text(text + "\n")
-    is_flat = figures["megabytes_per_minute"] <= MOST_MB_PER_MINUTE or options.minutes < 5
+    slope = figures["megabytes_per_minute"]
+    is_flat = options.minutes < 5 or (slope is not None and slope <= MOST_MB_PER_MINUTE)
     return 0 if is_flat and not told.wrong else 1
 
 

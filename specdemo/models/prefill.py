@@ -18,6 +18,9 @@ from specdemo.models.packed import Array, CompiledWeights, Matrices
 MIN_ROWS = 256
 """From here on it pays; a shorter prompt is read as fast or faster by compiled passes."""
 
+_BLOCK_ROWS = 512
+"""Rows whose widest activations are held at once: enough for the products, and little memory."""
+
 
 def prefill(
     weights: CompiledWeights,
@@ -34,13 +37,12 @@ def prefill(
     (L, KV, C, D) are a runner's caches, with room for T tokens.
     """
     w, num_rows = weights, len(hidden)
-    memory = torch.empty(max(m.weights[0].size for m in (w.qkv, w.output, w.gate_up, w.down)))
+    memory = torch.empty(max(m.weights[0].size for m in (w.qkv, w.output, w.gate_up)))
+    down = torch.empty(w.down.weights[0].size).chunk(kernels.DOWN_PARTS)
     projected = torch.empty(num_rows, w.qkv.weights.shape[1])
-    gate_up = torch.empty(num_rows, w.gate_up.weights.shape[1])
+    gate_up = torch.empty(_BLOCK_ROWS, w.gate_up.weights.shape[1])
     cos, sin = (torch.from_numpy(table[:num_rows, None]) for table in rotary)
     for layer in range(len(keys)):
-        if len(features) and layer == w.feature_layer:
-            hidden += features
         normed = _normed(hidden, w.input_norms[layer], w.epsilon)
         torch.mm(normed, _unpacked(w.qkv, (layer,), memory).T, out=projected)
         qkv = projected.view(num_rows, -1, w.head_size)
@@ -51,12 +53,17 @@ def prefill(
         torch.from_numpy(values[layer, :, :num_rows]).copy_(new_values.transpose(0, 1))
         attended = _attended(queries, new_keys, new_values)
         hidden.addmm_(attended, _unpacked(w.output, (layer,), memory).T)
-        normed = _normed(hidden, w.mlp_norms[layer], w.epsilon)
-        torch.mm(normed, _unpacked(w.gate_up, (layer,), memory, num_interleaved=2).T, out=gate_up)
-        gate, up = gate_up.chunk(2, dim=1)
-        activated = F.silu(gate, inplace=True).mul_(up)
-        for part, columns in enumerate(activated.chunk(kernels.DOWN_PARTS, dim=1)):
-            hidden.addmm_(columns, _unpacked(w.down, (layer, part), memory).T)
+        widening = _unpacked(w.gate_up, (layer,), memory, num_interleaved=2)
+        narrowing = [_unpacked(w.down, (layer, i), part) for i, part in enumerate(down)]
+        for rows in torch.split(hidden, _BLOCK_ROWS):  # type: ignore[no-untyped-call]
+            both = gate_up[: len(rows)]
+            torch.mm(_normed(rows, w.mlp_norms[layer], w.epsilon), widening.T, out=both)
+            gate, up = both.chunk(2, dim=1)
+            activated = F.silu(gate, inplace=True).mul_(up)
+            for matrix, columns in zip(narrowing, activated.chunk(kernels.DOWN_PARTS, dim=1)):
+                rows.addmm_(columns, matrix.T)
+        if len(features) and layer + 1 == w.feature_layer:
+            hidden += features
     hidden.copy_(_normed(hidden, w.final_norm, w.epsilon))
 
 

@@ -35,7 +35,6 @@ from specdemo.models.modules import (
 )
 from specdemo.models.packed import CompiledWeights, compile_weights, supports
 from specdemo.models.pair import LoadedSpec, ModelPair, SizedRunner
-from specdemo.models.prefill import MIN_ROWS
 from specdemo.models.quantization import resident_bytes
 from specdemo.models.tokenization import Tokenizer
 from specdemo.models.vocabulary import shared_vocab_size
@@ -170,8 +169,7 @@ def compiled_runner(weights: CompiledWeights, threads: Threads) -> NewRunner:
         torch.set_num_threads(1)
         return CompiledRunner(weights, capacity, threads)
 
-    # A short pass is compiled here, and the library makes its threads for a long prompt.
-    new_runner(MIN_ROWS + 4).forward([0] * (MIN_ROWS + 1), 1)
+    new_runner(8).forward([0], 1)
     return new_runner
 
 

@@ -43,7 +43,7 @@ class Parting:
     """The first place at which two answers differ; `None` is an answer that had ended there.
 
     The speculative lane judged it in row `row` of a pass over the last committed token and
-    `drafted`, after `history`.
+    `drafted`, after `history`, which begins with the prompt's tokens.
     """
 
     position: int
@@ -52,6 +52,7 @@ class Parting:
     history: tuple[int, ...]
     drafted: tuple[int, ...]
     row: int
+    num_prompt_tokens: int
 
     @property
     def before(self) -> tuple[int, ...]:
@@ -181,6 +182,7 @@ def parting_of(
         history=(*prompt_token_ids, *committed),
         drafted=tuple(drafted),
         row=position - len(committed),
+        num_prompt_tokens=len(prompt_token_ids),
     )
 
 
@@ -199,18 +201,25 @@ def explained(
 def recomputed_in_one_row(runner: ModelRunner, parting: Parting, penalty: float) -> Recomputed:
     """The row as normal decoding computes it: a pass of one token."""
     before = parting.before
-    runner.rollback(0)
-    runner.forward(before[:-1], 0)
+    _take_in(runner, before[:-1], parting)
     return _read(runner.forward(before[-1:], 1).logits, parting, penalty)
 
 
 def recomputed_in_several_rows(runner: ModelRunner, parting: Parting, penalty: float) -> Recomputed:
     """The row as verification computed it: a pass over the whole draft."""
-    runner.rollback(0)
-    runner.forward(parting.history[:-1], 0)
+    _take_in(runner, parting.history[:-1], parting)
     pending = [parting.history[-1], *parting.drafted]
     logits = runner.forward(pending, len(pending)).logits
     return _read(logits[parting.row : parting.row + 1], parting, penalty)
+
+
+def _take_in(runner: ModelRunner, token_ids: Sequence[int], parting: Parting) -> None:
+    """The text before a pass: the prompt in one, as both lanes read it, then what was answered."""
+    length = parting.num_prompt_tokens - 1
+    runner.rollback(0)
+    runner.forward(token_ids[:length], 0)
+    if answered := token_ids[length:]:
+        runner.forward(answered, 0)
 
 
 def _read(row: torch.Tensor, parting: Parting, penalty: float) -> Recomputed:

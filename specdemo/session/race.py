@@ -54,7 +54,8 @@ class DecodeSession:
     @property
     def loaded(self) -> str | None:
         """The pair that is loaded and warm, and its precision."""
-        return f"{self._warm.pair.name} {self._warm.precision}" if self._warm else None
+        warm = self._warm  # once: another thread may be loading
+        return name_of(warm) if warm else None
 
     @property
     def busy_with(self) -> str | None:
@@ -78,10 +79,15 @@ class DecodeSession:
         with self._device(lambda: False):
             yield from self._ready(spec)
 
-    def place(self) -> None:
-        """Load the bundled pair and run nothing: for a process that only forks its runs."""
+    def place(self) -> str:
+        """Load the bundled pair and run nothing, for a process that only forks its runs.
+
+        Returns its name and precision.
+        """
+        spec = loaded_spec(_WARM_UP.pair, "auto", "auto")
         with self._device(lambda: False):
-            run_through(self._store.load(loaded_spec(_WARM_UP.pair, "auto", "auto")))
+            run_through(self._store.load(spec))
+        return name_of(spec)
 
     def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
         """A snapshot for each forward pass; the last one has both lanes finished.
@@ -298,3 +304,8 @@ def warm_up(pair: ModelPair) -> None:
         request = replace(warm_up_request, draft_source=source)
         for _ in race(pair, request, encode_prompt(pair, request), lambda: False):
             pass
+
+
+def name_of(spec: LoadedSpec) -> str:
+    """A loaded pair in a few words: its name and how its weights are kept."""
+    return f"{spec.pair.name} {spec.label}"

@@ -20,11 +20,12 @@ _LOGGER = logging.getLogger(__name__)
 
 @contextmanager
 def logged(request: DecodeRequest, visitor: Visitor) -> Iterator[None]:
-    """One line for the run inside, however it ends: `finished`, `left`, or its error's name."""
+    """One line for the run inside: `finished`, `stopped`, `left`, or its error's name."""
     before, started = visitor.last_snapshot, time.perf_counter()
-    outcome = "finished"
+    outcome = "ended"
     try:
         yield
+        outcome = "stopped" if visitor.stop.is_set() else "finished"
     except GeneratorExit:
         outcome = "left"
         raise
@@ -46,7 +47,7 @@ def settings_told(request: DecodeRequest) -> dict[str, Any]:
 
 
 def lanes_told(snapshot: Snapshot) -> dict[str, Any]:
-    """What each lane had done when the run ended."""
+    """What each lane had done when the page was last told."""
     lanes = {"normal": snapshot.normal, "speculative": snapshot.speculative}
     runs = {name: metrics.run_metrics(lane.trace) for name, lane in lanes.items()}
     return {

@@ -41,18 +41,13 @@ class ZeroSession:
     can_pause = False
 
     def __init__(self, session: DecodeSession, gpu: Gpu) -> None:
-        session.place()
+        self.loaded = session.place()
         self._session = session
         on_gpu = gpu(duration=seconds_for)
         self._run = on_gpu(self._run_there)
         self._answer = on_gpu(self._answer_there)
         self._write_draft = on_gpu(self._write_draft_there)
         self._score = on_gpu(self._score_there)
-
-    @property
-    def loaded(self) -> str:
-        """The one pair, placed before anybody could ask."""
-        return f"{_PLACED.pair} {_PLACED.precision}"
 
     @property
     def busy_with(self) -> str | None:

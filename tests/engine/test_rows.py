@@ -24,6 +24,12 @@ def test_the_largest_entries_are_torchs(seed: int, width: int, count: int) -> No
     assert np.array_equal(indices, expected.indices.numpy())
 
 
+@pytest.mark.parametrize("shift", [-100.0, 0.0, 100.0])
+def test_the_largest_entries_are_found_wherever_the_row_lies(shift: float) -> None:
+    row = numbers(5, 400) + shift
+    assert rows.largest(row.numpy(), 8)[0].tolist() == row.topk(8).indices.tolist()
+
+
 def test_of_equal_entries_the_first_comes_first() -> None:
     row = np.zeros(200, np.float32)
     row[[150, 30, 90]] = 1.0

@@ -90,10 +90,17 @@ def test_the_penalty_divides_positive_and_multiplies_negative_logits() -> None:
     assert torch.allclose(penalized, torch.softmax(torch.tensor([1.0, -2.0, 0.5]), 0))
 
 
-def test_the_penalty_is_that_of_transformers() -> None:
+@pytest.mark.parametrize("penalty", [0.8, 1.3])
+def test_the_penalty_is_that_of_transformers(penalty: float) -> None:
     row, prefix = logits(1, 300, seed=6), [5, 17, 5, 250]
-    expected = RepetitionPenaltyLogitsProcessor(1.3)(torch.tensor([prefix]), row.clone())
-    assert torch.equal(penalize(row, prefix, 1.3), expected)
+    expected = RepetitionPenaltyLogitsProcessor(penalty)(torch.tensor([prefix]), row.clone())
+    assert torch.equal(penalize(row, prefix, penalty), expected)
+
+
+@pytest.mark.parametrize(("top_p", "num_kept"), [(0.5, 1), (0.51, 2), (0.75, 2), (0.76, 4)])
+def test_a_nucleus_ends_with_the_token_that_fills_it(top_p: float, num_kept: int) -> None:
+    probs = torch.tensor([[0.5, 0.25, 0.125, 0.125]])
+    assert keep_top_p(probs, top_p).count_nonzero() == num_kept
 
 
 def test_the_penalty_sees_only_the_draft_before_its_position() -> None:

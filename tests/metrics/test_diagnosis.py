@@ -73,8 +73,10 @@ def test_a_better_fixed_length_is_advised_with_what_it_promises() -> None:
     assert found.advice.values == pytest.approx({"length": 16, "expected": 17.0})
 
 
-def test_a_length_that_adapts_itself_gets_no_advice() -> None:
-    assert diagnose(race_of(NORMAL, run(*["ab"] * 6))).advice is None
+@pytest.mark.parametrize("policy", ["heuristic", "confidence", "adaptive"])
+def test_a_length_that_adapts_itself_gets_no_advice(policy: str) -> None:
+    race = race_of(NORMAL, run(*["ab"] * 6), draft_length=policy, num_draft_tokens=1)
+    assert diagnose(race).advice is None
 
 
 def test_a_short_answer_is_advised_to_go_on() -> None:

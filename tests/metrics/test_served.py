@@ -60,6 +60,12 @@ def test_why_says_no_more_than_was_seen() -> None:
     assert (found.costs, found.advice) == ((), None)
 
 
+def test_a_step_that_kept_its_whole_draft_tested_no_more_than_that() -> None:
+    trace = served("n", "aaab", waits=(0.0, 0.1), steps=ServerSteps((3,), (3,)))
+    numbers = metrics.run_metrics(trace)
+    assert (numbers.num_tested_tokens, numbers.num_accepted_tokens) == (3, 3)
+
+
 def test_the_servers_counts_hold_where_a_refusal_has_no_place() -> None:
     # The third of five steps kept two of three; where the wholly refused draft stood is unknown.
     steps = ServerSteps((3, 3), (2, 0))

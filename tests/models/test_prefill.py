@@ -38,7 +38,7 @@ def read_in_passes(runner: CompiledRunner, *, of: int, features: bool = False) -
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8], ids=str)
-@pytest.mark.parametrize("feature_layer", [0, 1, 2])
+@pytest.mark.parametrize("feature_layer", [0, 1, 2, 3])
 def test_a_prompt_read_at_once_leaves_what_short_passes_would(
     dtype: torch.dtype, feature_layer: int
 ) -> None:
@@ -79,6 +79,6 @@ def test_logits_of_the_last_rows_are_those_of_short_passes() -> None:
     assert torch.allclose(logits, expected.forward(TOKEN_IDS[-4:], 4).logits, atol=1e-4)
 
 
-def test_the_librarys_threads_are_put_back_for_the_passes() -> None:
+def test_the_library_keeps_one_thread_beside_the_passes() -> None:
     runner(torch.float32).forward(TOKEN_IDS, 0)
     assert torch.get_num_threads() == 1

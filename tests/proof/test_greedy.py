@@ -123,7 +123,7 @@ def test_an_answer_that_ends_before_the_other_is_a_defect(is_normal_shorter: boo
 def test_three_tokens_that_close_are_a_tie_whichever_two_were_chosen() -> None:
     table = near_tie(0.004)
     table[3, 8] = table[3, FIRST] + 0.001
-    parting = Parting(2, FIRST, SECOND, (0, 1), (2, 3, 4, 5), 2)
+    parting = Parting(2, FIRST, SECOND, (0, 1), (2, 3, 4, 5), 2, 1)
     found = explained(RoundingRunner(table), TableRunner(table), parting)
     assert found.cause is Cause.NUMERICAL_TIE
 
@@ -153,7 +153,7 @@ def test_what_goes_wrong_by_far_in_longer_passes_is_no_rounding() -> None:
 
 def test_without_float32_nothing_is_claimed() -> None:
     table = near_tie(0.004)
-    parting = Parting(2, FIRST, SECOND, (0, 1), (2, 3, 4, 5), 2)
+    parting = Parting(2, FIRST, SECOND, (0, 1), (2, 3, 4, 5), 2, 1)
     found = explained(RoundingRunner(table), None, parting)
     assert found.cause is Cause.UNKNOWN
     assert found.rounding_gap == pytest.approx(0.014, abs=1e-4)
@@ -162,7 +162,7 @@ def test_without_float32_nothing_is_claimed() -> None:
 def test_a_penalty_is_part_of_what_is_compared() -> None:
     """Penalized by 2, token 4 of logit 50 stands exactly at 25 where it was written before."""
     table = near_tie(0.0)
-    parting = Parting(2, FIRST, SECOND, (FIRST, 1), (2, 3, 4, 5), 2)
+    parting = Parting(2, FIRST, SECOND, (FIRST, 1), (2, 3, 4, 5), 2, 1)
     found = explained(TableRunner(table), TableRunner(table), parting, penalty=2.0)
     assert (found.one_row.normal_logit, found.one_row.speculative_logit) == (25.0, 50.0)
     assert found.several_rows.normal_logit == 25.0

@@ -331,6 +331,17 @@ def test_a_run_that_takes_too_long_is_stopped_for_the_others() -> None:
     assert status(last)["word"] == "status_stopped"
 
 
+def test_the_log_tells_of_runs_that_were_left_or_refused(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="specdemo")
+    race = handlers(FakeSession()).race("visitor", FORM, "en", ())
+    next(race), next(race)
+    race.close()  # type: ignore[attr-defined]
+    refusing = handlers(FakeSession(fails_with=InvalidRequestError("No.")))
+    list(refusing.race("visitor", FORM, "en", ()))
+    outcomes = [json.loads(r.getMessage().removeprefix("run "))["outcome"] for r in caplog.records]
+    assert outcomes == ["left", "InvalidRequestError"]
+
+
 def test_the_log_has_a_line_for_each_run_and_no_prompt(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="specdemo")
     list(handlers(FakeSession()).race("visitor", FORM, "en", ()))

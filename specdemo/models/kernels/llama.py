@@ -7,7 +7,7 @@ numbers. Each output number is one chain of fused multiply-adds in a fixed order
 whatever the number of rows in the pass. Scoring a draft therefore
 gives, bit for bit, the logits that one-token passes would give, in every weight precision.
 
-Knows no tokenizer, no sampling, no file; caches and weights are arrays owned by `compiled.py`.
+Knows no tokenizer, no sampling, no file; weights are `packed.py`'s arrays, caches `compiled.py`'s.
 """
 
 from __future__ import annotations
