@@ -55,7 +55,7 @@ def prefill(
         hidden.addmm_(attended, _unpacked(w.output, (layer,), memory).T)
         widening = _unpacked(w.gate_up, (layer,), memory, num_interleaved=2)
         narrowing = [_unpacked(w.down, (layer, i), part) for i, part in enumerate(down)]
-        for rows in torch.split(hidden, _BLOCK_ROWS):  # type: ignore[no-untyped-call]
+        for rows in torch.split(hidden, _BLOCK_ROWS):
             both = gate_up[: len(rows)]
             torch.mm(_normed(rows, w.mlp_norms[layer], w.epsilon), widening.T, out=both)
             gate, up = both.chunk(2, dim=1)
