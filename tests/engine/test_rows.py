@@ -87,6 +87,10 @@ def test_a_nucleus_that_rounding_leaves_short_keeps_everything() -> None:
     assert 25 * float(np.float32(1 / 25)) < math.nextafter(1.0, 0.0)
     probs = rows.softmax(flat, 1.0, 0, math.nextafter(1.0, 0.0))
     assert probs.tolist() == pytest.approx([1 / 25] * 25)
+    uneven = (numbers(1, 25) / 4).numpy()
+    whole = rows.softmax(uneven, 1.0, 0, 1.0)
+    assert math.fsum(whole) < math.nextafter(1.0, 0.0)
+    assert rows.softmax(uneven, 1.0, 0, math.nextafter(1.0, 0.0)).all()
 
 
 @pytest.mark.parametrize("seed", [10, 28, 64, 80, 104, 114])
