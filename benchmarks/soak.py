@@ -51,6 +51,7 @@ OTHER_PRECISION = 0.03  # switching loads half a gigabyte, for everybody
 PATIENCE_SECONDS = 900.0
 SETTLING_SHARE = 0.3  # of the time, in which caches fill and every precision is loaded once
 NUM_LOWS = 8
+FEWEST_SAMPLES = 8
 MOST_MB_PER_MINUTE = 8.0
 _OVER = ("process_completed", "close_stream", "unexpected_error")
 
@@ -89,6 +90,8 @@ class Told:
                 stretches.setdefault(place, []).append(sample)
         lows: dict[str, list[Sample]] = {}
         for (models, _), samples in sorted(stretches.items()):
+            if len(samples) < FEWEST_SAMPLES:
+                continue  # they may all lie in one run
             lows.setdefault(models, []).append(min(samples, key=lambda sample: sample.megabytes))
         return lows
 
