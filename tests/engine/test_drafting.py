@@ -60,6 +60,18 @@ def test_each_committed_token_is_drafted_from_with_the_feature_of_the_position_b
             length += len(event.round.output_tokens)
 
 
+def test_what_is_read_of_a_long_prompt_keeps_the_feature_of_the_position_before_it() -> None:
+    prompt = [i % 9 for i in range(300)]
+    target, draft = TableRunner(chain(9)), FeatureRunner(chain(9))
+    drafter = ModelDrafter(draft, Sampler(SamplingParams(), 0))
+    drafter.prefill(prompt, target.forward(prompt[:-1], 0).hidden)
+    assert draft.cached == prompt[107:299]
+    assert draft.seen == list(range(106, 298)), "each with the feature of the position before it"
+    assert [p.token_id for p in drafter.propose(prompt, 2)] == [3, 4]
+    drafter.rollback(300)
+    assert draft.cached == prompt[107:]
+
+
 def test_of_a_long_prompt_a_feature_reading_draft_reads_only_the_end() -> None:
     prompt = [i % 9 for i in range(500)]
     target, draft = TableRunner(chain(9)), FeatureRunner(chain(9))
