@@ -54,6 +54,11 @@ class LoadedSpec:
         return PRECISIONS.get(self.precision, torch.bfloat16)
 
     @property
+    def name(self) -> str:
+        """The pair's name and how its weights are kept."""
+        return f"{self.pair.name} {self.label}"
+
+    @property
     def label(self) -> str:
         """The precision in a word or two."""
         parts = [self.quantize] if self.is_quantized and self.quantize != "both" else []

@@ -55,7 +55,7 @@ class DecodeSession:
     def loaded(self) -> str | None:
         """The pair that is loaded and warm, and its precision."""
         warm = self._warm  # once: another thread may be loading
-        return name_of(warm) if warm else None
+        return warm.name if warm else None
 
     @property
     def busy_with(self) -> str | None:
@@ -80,14 +80,10 @@ class DecodeSession:
             yield from self._ready(spec)
 
     def place(self) -> str:
-        """Load the bundled pair and run nothing, for a process that only forks its runs.
-
-        Returns its name and precision.
-        """
+        """Load the bundled pair and run nothing: its name, for a process that forks its runs."""
         spec = loaded_spec(_WARM_UP.pair, "auto", "auto")
         with self._device(lambda: False):
-            run_through(self._store.load(spec))
-        return name_of(spec)
+            return run_through(self._store.load(spec)).spec.name
 
     def run(self, request: DecodeRequest, stop: Event) -> Iterator[Snapshot]:
         """A snapshot for each forward pass; the last one has both lanes finished.
@@ -304,8 +300,3 @@ def warm_up(pair: ModelPair) -> None:
         request = replace(warm_up_request, draft_source=source)
         for _ in race(pair, request, encode_prompt(pair, request), lambda: False):
             pass
-
-
-def name_of(spec: LoadedSpec) -> str:
-    """A loaded pair in a few words: its name and how its weights are kept."""
-    return f"{spec.pair.name} {spec.label}"
