@@ -139,7 +139,7 @@ def test_memory_that_runs_out_while_loading_is_one_sentence_and_the_next_load_wo
     assert app.session.loaded is None
     monkeypatch.setattr(store_module, "load_pair", loaded)
     assert app.race()["word"].startswith("status_finished")
-    assert app.session.loaded
+    assert app.session.loaded == "smollm2-135m bfloat16"
 
 
 @pytest.mark.parametrize("fails_at", [PREFILL, MIDDLE])
