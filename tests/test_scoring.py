@@ -13,7 +13,7 @@ from specdemo.scoring import draft_and_score, score_of
 from specdemo.session import DecodeRequest, DecodeSession, ScoredToken
 from specdemo.session.race import run_through
 from specdemo.settings import read_settings
-from tests.session.test_race import hold, table_pair
+from tests.session.fakes import hold, table_pair
 from tests.ui.fakes import FakeSession
 
 REQUEST = DecodeRequest("Why is the sky blue?", max_new_tokens=40)

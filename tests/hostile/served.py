@@ -19,7 +19,7 @@ from specdemo.settings import ASSETS_FOLDER, read_settings
 from specdemo.ui.recordings import bundled_recordings
 from specdemo.ui.serving import launch
 from specdemo.ui.wiring import build_page
-from tests.session.test_race import hold, table_pair
+from tests.session.fakes import hold, table_pair
 
 ROOT = Path(specdemo.__file__).resolve().parent.parent
 # What the server reads of itself and of the system, whoever asks.

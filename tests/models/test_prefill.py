@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 
 from specdemo.models import prefill
 from specdemo.models.compiled import CompiledRunner, Threads
@@ -53,6 +54,21 @@ def test_a_prompt_read_at_once_leaves_what_short_passes_would(
     follow = [5, 6, 7]
     logits, expected = at_once.forward(follow, 3).logits, in_passes.forward(follow, 3).logits
     assert torch.allclose(logits, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize(("length", "num_passes"), [(prefill.MIN_ROWS, 16), (300, 1)])
+def test_only_a_long_prompt_is_read_at_once(length: int, num_passes: int) -> None:
+    passes: list[int] = []
+
+    class Counting(CompiledRunner):
+        def _run_pass(self, rows: Tensor, features: Tensor, logits: Tensor) -> None:
+            passes.append(len(rows))
+            super()._run_pass(rows, features, logits)
+
+    model = tiny_llama()
+    weights = compile_weights(model.state_dict(), model.config, torch.float32)
+    Counting(weights, 304, THREADS).forward(TOKEN_IDS[:length], 1)
+    assert len(passes) == num_passes
 
 
 def test_prompts_of_an_odd_length_leave_room_for_the_next_key() -> None:

@@ -206,3 +206,19 @@ class Lending:
     ) -> AbstractContextManager[LentModels | None]:
         self.num_lent += 1
         return nullcontext(self.models)
+
+
+def test_the_prompt_is_taken_in_by_itself_as_both_lanes_read_it() -> None:
+    """A long prompt is read otherwise than an answer: the two must not be read as one."""
+    taken: list[int] = []
+
+    class Noting(TableRunner):
+        def forward(
+            self, token_ids: Sequence[int], num_logits: int, features: torch.Tensor | None = None
+        ) -> ForwardOutput:
+            taken.append(len(token_ids))
+            return super().forward(token_ids, num_logits, features)
+
+    parting = Parting(2, FIRST, SECOND, (0, 1, 2, 3), (4, 5), 1, num_prompt_tokens=3)
+    explained(Noting(chain(9)), None, parting)
+    assert taken == [2, 2, 1, 2, 1, 3]

@@ -29,7 +29,7 @@ from specdemo.session.environment import describe
 from specdemo.session.lent import lend
 from specdemo.settings import read_settings
 from tests.fakes import TableRunner, random_table
-from tests.session.test_race import hold, table_pair
+from tests.session.fakes import hold, table_pair
 
 NUM_RUNS = 2_000
 

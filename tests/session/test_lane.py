@@ -12,7 +12,7 @@ from specdemo.engine.drafting import HybridDrafter, ModelDrafter, NgramDrafter, 
 from specdemo.engine.sampling import Sampler, SamplingParams
 from specdemo.session.lane import new_draft_length, new_drafter
 from specdemo.session.request import DRAFT_LENGTHS, DRAFT_SOURCES, DecodeRequest
-from tests.session.test_race import SizedTable, table_pair
+from tests.session.fakes import SizedTable, table_pair
 
 
 @pytest.mark.parametrize(

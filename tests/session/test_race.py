@@ -1,69 +1,17 @@
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
 
 import pytest
-import torch
 
-from specdemo.errors import InvalidRequestError, PromptTooLongError, SpecdemoError
+from specdemo.errors import InvalidRequestError, PromptTooLongError
 from specdemo.events import FinishReason
 from specdemo.metrics import compare, run_metrics
-from specdemo.models.catalog import SMOLLM2_135M
-from specdemo.models.loading import LoadedSpec, ModelPair
-from specdemo.session import race as race_module
-from specdemo.session.race import DecodeSession, encode_prompt, race, warm_up
-from specdemo.session.request import DecodeRequest
-from specdemo.settings import read_settings
+from specdemo.session import DecodeRequest, DecodeSession
+from specdemo.session.race import encode_prompt, race, warm_up
 from specdemo.trace import Snapshot
-from tests.fakes import TableRunner, random_table
-from tests.models.test_tokenization import byte_tokenizer
-
-VOCAB = 257
-
-
-class SizedTable(TableRunner):
-    """A table model with a cache of one byte a token."""
-
-    cache_bytes = property(lambda self: 100)
-    cache_used_bytes = property(lambda self: len(self.cached))
-
-
-def table_pair(make_target: Callable[[int], SizedTable] | None = None) -> ModelPair:
-    """A pair of table models over single bytes."""
-    table = random_table(VOCAB, 1)
-    return ModelPair(
-        spec=LoadedSpec(SMOLLM2_135M, "cpu", "bfloat16"),
-        tokenizer=byte_tokenizer(),
-        vocab_size=VOCAB,
-        context_length=200,
-        num_threads=1,
-        target_weights_bytes=1000,
-        draft_weights_bytes=10,
-        new_target_runner=make_target or (lambda capacity: SizedTable(table)),
-        new_draft_runner=lambda capacity: SizedTable(table + random_table(VOCAB, 2)),
-    )
-
-
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> DecodeSession:
-    """A session whose store holds the table pair."""
-    session = DecodeSession(read_settings({}))
-    hold(session, table_pair(), monkeypatch)
-    return session
-
-
-def hold(session: DecodeSession, pair: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
-    session._store._pair = pair
-    monkeypatch.setattr(race_module, "loaded_spec", lambda *names: pair.spec)
-    monkeypatch.setattr(race_module, "spec_of", lambda request: pair.spec)
-
-
-def finish(session: DecodeSession, request: DecodeRequest, stop: Event | None = None) -> Snapshot:
-    *_, last = session.run(request, stop or Event())
-    return last
+from tests.session.fakes import finish, table_pair
 
 
 @pytest.mark.parametrize("order", ["race", "one_after_another"])
@@ -113,39 +61,6 @@ def test_stop_leaves_correct_partial_runs_within_one_pass(session: DecodeSession
     assert len(snapshot.speculative.trace.token_ids) == count_at_stop
     assert compare(snapshot).same_output is True
     assert run_metrics(snapshot.normal.trace).tokens_per_second
-
-
-def test_closing_the_run_gives_the_device_to_the_next(session: DecodeSession) -> None:
-    first = session.run(DecodeRequest(prompt="hello"), Event())
-    next(first)
-    first.close()
-    assert finish(session, DecodeRequest(prompt="hello", max_new_tokens=4)).is_finished
-
-
-def test_a_run_that_waits_for_the_device_can_be_stopped(session: DecodeSession) -> None:
-    first = session.run(DecodeRequest(prompt="hello"), Event())
-    next(first)
-    stop = Event()
-    stop.set()
-    assert list(session.run(DecodeRequest(prompt="hello"), stop)) == []
-    first.close()
-
-
-def test_a_failure_inside_a_pass_frees_the_device(
-    session: DecodeSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(capacity: int) -> SizedTable:
-        table = torch.full((VOCAB, VOCAB), torch.nan)
-        return SizedTable(table)
-
-    healthy = session._store._pair
-    assert healthy is not None
-    session._warm = healthy.spec
-    hold(session, table_pair(failing), monkeypatch)
-    with pytest.raises(SpecdemoError, match="not finite"):
-        finish(session, DecodeRequest(prompt="hello"))
-    hold(session, healthy, monkeypatch)
-    assert finish(session, DecodeRequest(prompt="hello", max_new_tokens=4)).is_finished
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(session: DecodeSession) -> None:
@@ -212,15 +127,6 @@ def test_a_prompt_of_one_token_runs() -> None:
     assert last.is_finished
 
 
-def test_an_abandoned_run_gives_the_device_up(session: DecodeSession) -> None:
-    """A tab that is closed drops the generator without a word."""
-    abandoned = session.run(DecodeRequest(prompt="hello"), Event())
-    next(abandoned)
-    del abandoned
-    gc.collect()
-    assert finish(session, DecodeRequest(prompt="hello", max_new_tokens=4)).is_finished
-
-
 def test_a_pair_without_a_draft_wants_n_grams(session: DecodeSession) -> None:
     pair = replace(table_pair(), new_draft_runner=None)
     request = DecodeRequest(prompt="hello", max_new_tokens=4, draft_source="ngram")
@@ -235,19 +141,3 @@ def test_a_token_that_the_models_do_not_share_cannot_be_asked_about() -> None:
     pair = replace(table_pair(), vocab_size=60)
     with pytest.raises(InvalidRequestError, match="special token"):
         encode_prompt(pair, DecodeRequest(prompt="x" * 5, is_chat=False))
-
-
-def test_pairs_of_ones_own_are_refused_where_they_are_not_allowed() -> None:
-    session = DecodeSession(read_settings({"SPACE_ID": "someone/space"}))
-    request = DecodeRequest(prompt="hello", pair="/etc,owner/name")
-    for attempt in (session.run(request, Event()), session.load(request.pair)):
-        with pytest.raises(InvalidRequestError, match="only the pairs of its catalogue"):
-            next(attempt)
-
-
-def test_pairs_that_a_public_server_does_not_offer_are_refused_before_anything_is_loaded() -> None:
-    session = DecodeSession(read_settings({"SPACE_ID": "someone/space"}))
-    request = DecodeRequest(prompt="hello", pair="gemma-2-9b")
-    for attempt in (session.run(request, Event()), session.load(request.pair)):
-        with pytest.raises(InvalidRequestError, match="runs only smollm2-135m; choose"):
-            next(attempt)

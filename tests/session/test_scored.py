@@ -13,7 +13,7 @@ from specdemo.session.request import DecodeRequest
 from specdemo.session.scored import judge, score_answer
 from tests.fakes import TableRunner, random_table
 from tests.models.tiny import tiny_llama
-from tests.session.test_race import table_pair
+from tests.session.fakes import table_pair
 
 WINDOW = 16
 

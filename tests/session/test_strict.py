@@ -17,7 +17,7 @@ from specdemo.session.request import DecodeRequest
 from specdemo.session.strict import GridRunner
 from specdemo.trace import Snapshot
 from tests.fakes import random_table
-from tests.session.test_race import VOCAB, SizedTable, table_pair
+from tests.session.fakes import VOCAB, SizedTable, table_pair
 
 
 class ShapedTable(SizedTable):

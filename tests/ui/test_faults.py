@@ -29,7 +29,7 @@ from specdemo.session import DecodeSession
 from specdemo.settings import read_settings
 from specdemo.ui.handlers import Handlers
 from specdemo.ui.measuring import BenchmarkForm, MeasuringHandlers
-from tests.session.test_race import VOCAB, SizedTable, hold, table_pair
+from tests.session.fakes import VOCAB, SizedTable, hold, table_pair
 from tests.ui.fakes import FakeSession
 from tests.ui.test_handlers import FORM
 

@@ -21,7 +21,7 @@ from specdemo.session import DecodeRequest, DecodeSession
 from specdemo.settings import read_settings
 from specdemo.ui.handlers import Handlers
 from specdemo.ui.zero import ZeroSession, seconds_for
-from tests.session.test_race import hold, table_pair
+from tests.session.fakes import hold, table_pair
 from tests.ui.test_handlers import FORM
 
 REQUEST = DecodeRequest("hello", max_new_tokens=20, is_chat=False, draft_length="fixed")
